@@ -1,9 +1,9 @@
-"""What the checks of .ci/drive share: parts of a page, and the way to fail."""
+"""The parts that the checks of .ci/drive share: places in a page, and the way to fail."""
 
 from world import TARGET
 
 PICTURES = TARGET / "drive"
-# While a page goes and the next one comes there is neither.
+# Between two pages the document has no `main` element.
 TEXT = "(document.getElementById('main')?.innerText ?? '')"
 # Each row of the list on a line of its own.
 ROWS = "[...document.querySelectorAll('table.names tbody tr')].map((it) => it.innerText.replace(/\\s+/g, ' ')).join('\\n')"
@@ -11,7 +11,7 @@ HEADLINE = "(document.querySelector('.headline')?.innerText ?? '')"
 
 
 class Failed(Exception):
-    """A check has found something else than it should."""
+    """A check has not found what it expects."""
 
 
 def expect(is_so, words):

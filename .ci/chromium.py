@@ -20,7 +20,7 @@ class Gone(RuntimeError):
 
 
 def until(what, is_so, bound=BOUND):
-    """Waits until it is so, and gives back what `is_so` has found. A page that goes in the meantime
+    """Waits until `is_so` finds something, and returns that. A page that goes in the meantime
     has no answer.
     """
     deadline = time.monotonic() + bound
@@ -97,7 +97,7 @@ class Chromium:
 
 class Tab:
     def __init__(self, browser, window):
-        """A tab; or a window, which is seen beside all others."""
+        """A tab, or a window, which is visible beside all others."""
         self.browser = browser
         self.target = browser.ask("Target.createTarget", None, url="about:blank", newWindow=window)["targetId"]
         self.session = browser.ask("Target.attachToTarget", None, targetId=self.target, flatten=True)["sessionId"]

@@ -10,7 +10,7 @@ from chromium import until
 
 class Items:
     def push(self, name, count, *flags):
-        """Pushes items, a line each."""
+        """Pushes an item for each line."""
         words = (self.program, "-s", self.store, "queue", "push", name, "--lines", *flags)
         lines = "".join(f"container {at}\n" for at in range(count))
         subprocess.run(words, input=lines, text=True, check=True, stdout=subprocess.DEVNULL)

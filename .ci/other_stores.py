@@ -45,7 +45,7 @@ def plant(port):
 
 
 def cases(program, folder):
-    """What is wrong, where, which status is promised, and which words name it."""
+    """The cases: the fault, the store, the promised status, and the words that name the fault."""
     with servers("sentinel", "cluster", "quorum", "zookeeper") as urls:
         for kind, url in urls.items():
             for words in (("limit", "boards", "2"), ("acquire", "boards", "--ttl", "1h" if kind != "zookeeper" else "5s")):

@@ -31,14 +31,14 @@ class Plain:
         return "; ".join(steps)
 
     def goes(self, tab, what, act, there):
-        """Does something that leads to another page, and waits until that is there."""
+        """Does an action that leads to another page, and waits until that page is there."""
         tab.run("document.documentElement.dataset.old = 'yes'")
         act()
         is_new = "document.readyState === 'complete' && document.documentElement.dataset.old !== 'yes'"
         until(what, lambda: tab.run(is_new) and tab.run(there), 30)
 
     def presses(self, tab, element):
-        """Presses it with the mouse, where it is."""
+        """Presses an element with the mouse, at its place."""
         tab.run(f"{element}.scrollIntoView({{ block: 'center' }})")
         at = json.loads(tab.run(f"(it => JSON.stringify({{ x: it.x + it.width / 2, y: it.y + it.height / 2 }}))({element}.getBoundingClientRect())"))
         for kind in ("mousePressed", "mouseReleased"):
@@ -57,7 +57,7 @@ class Plain:
 
     def sorts(self, tab):
         tab.run("document.querySelector('#sort').focus()")
-        # As a letter on the keyboard does.
+        # A letter key chooses an entry of the list.
         tab.key("h", "h")
         chosen = tab.run("document.querySelector('#sort').value")
         expect(chosen == "held", f"the key chose {chosen}")
@@ -80,7 +80,7 @@ class Plain:
 
     def evicts(self, tab, holder):
         self.goes(tab, "it asks", lambda: self.presses(tab, self.link("Evict")), "!!document.querySelector('form.confirm #reason')")
-        # Without a reason the browser itself refuses.
+        # The browser itself refuses a form without a reason.
         tab.key("Enter", "\r")
         expect(tab.run("!document.querySelector('#reason').validity.valid"), "it goes without a reason")
         tab.run("document.querySelector('#reason').focus()")

@@ -6,8 +6,8 @@ import time
 
 from checks import PICTURES, expect
 
-# For each ticket: what the page said when the ticket first appeared, and when it appeared as a
-# holder.
+# Notes, for each ticket, the text of the page when the ticket first appeared, and when it appeared
+# as a holder.
 WATCH = r"""
 window.watched = {};
 const look = () => {
@@ -60,7 +60,7 @@ def seen_since(seen):
 
 
 def within_two(it):
-    """Of what the page showed; both are known to the second only."""
+    """Whether the estimate is within a factor of two. Both times are known to the second only."""
     said = re.match(r"about (?:(\d+)m)?(\d+)(ms|s)", it["said"])
     if not said:
         return False

@@ -1,5 +1,5 @@
-"""What .ci/pages, .ci/spoken, .ci/drive and .ci/prometheus look at: a Redis server, `seinpaal
-serve` before it, and processes of `seinpaal`.
+"""The world that .ci/pages, .ci/spoken, .ci/drive and .ci/prometheus look at: a Redis server,
+`seinpaal serve` in front of it, and processes of `seinpaal`.
 """
 
 import json
@@ -15,7 +15,7 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
 def program(given, features="serve"):
-    """The program that is named, or else the one that cargo builds, with these features."""
+    """The given program, or else the program that cargo builds with these features."""
     if given is None:
         subprocess.run(["cargo", "build", "--locked", "-p", "seinpaal-cli", "--features", features], cwd=ROOT, check=True)
         given = TARGET / "debug" / "seinpaal"

@@ -1,5 +1,6 @@
-# What python/test and python/bench/run have in common: a virtual environment with the wheel in it, and a Redis, all of
-# which end with the script. Sourced, in python/, by a script that has set $me, how it is called.
+# The common part of python/test and python/bench/run: a virtual environment with the wheel in it,
+# and a Redis, which end with the script. A script that has set its name, $me, sources this file in
+# python/.
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -39,7 +40,7 @@ make_environment() {
     "$here/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
 }
 
-# says EXPRESSION: whether it is true in this Python.
+# says EXPRESSION: succeeds if the expression is true in this Python.
 says() { "$python" -c "import sys, sysconfig; sys.exit(not ($1))"; }
 
 is_free_threaded() { says 'sysconfig.get_config_var("Py_GIL_DISABLED")'; }
@@ -85,7 +86,7 @@ start_redis() {
 # start_servers KIND...: servers of other stores, by the rig of the crates; `KIND URL` lines are in $servers.
 start_servers() {
     local line
-    # They end when their stdin does: with this script, in whatever way that ends.
+    # The servers end when their stdin does, and so with this script, also if the script is killed.
     coproc RIG { cd .. && exec cargo run --quiet --locked -p seinpaal-rig --example servers -- "$@"; }
     servers_pid=$RIG_PID
     servers=

@@ -1,7 +1,7 @@
-//! Links what unwinds a panic into the program, where the compiler has it to link. Otherwise each
-//! start of the program looks for that library, maps it and lets it ask the processor what it can
-//! do, which takes a virtual machine longer than anything else that happens in user space
-//! (docs/decisions/0077-a-run-starts-what-it-needs.md).
+//! Links the library that unwinds a panic into the program, if the compiler has it as a static
+//! library. Otherwise each start of the program finds and maps the shared library, which then asks
+//! the processor for its features. On a virtual machine that takes longer than all other work in
+//! user space (docs/decisions/0077-a-run-starts-what-it-needs.md).
 
 use std::{env, path::Path, process::Command};
 
@@ -14,7 +14,8 @@ fn main() {
     }
 }
 
-/// Does nothing where there is no such file: then the program needs the library, as others do.
+/// Does nothing if there is no such file. The program then needs the shared library, as other
+/// programs do.
 fn link_unwinder() {
     let asked = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
     let answer = asked.map(|asked| asked.stdout).unwrap_or_default();

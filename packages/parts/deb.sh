@@ -1,4 +1,4 @@
-# The Debian package: the program, manual pages, completions, and a service that nobody has started yet.
+# The Debian package: the program, manual pages, completions, and a service that is not started.
 # shellcheck shell=bash disable=SC2154
 
 build_deb() {
@@ -36,14 +36,15 @@ build_deb() {
     ls -l "$out"/seinpaal_*.deb
 }
 
-# What Debian's tools read. It has an entry for this version, and says where the changes are.
+# The changelog for Debian's tools. It has an entry for this version, and the place of the list of
+# changes.
 changelog() {
     printf 'seinpaal (%s) unstable; urgency=medium\n\n' "$version"
     printf '  * As built by its authors. CHANGELOG.md.gz beside this file says what changed.\n\n'
     printf ' -- %s  %s\n' "$maintainer" "$(git log -1 --format=%cD)"
 }
 
-# Debian has the text of Apache-2.0 on every machine, and that of MIT on none.
+# Every Debian has the text of Apache-2.0, but none has the text of MIT, so that text is included.
 copyright() {
     cat <<-'TEXT'
 		Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/

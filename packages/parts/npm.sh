@@ -1,4 +1,5 @@
-# Two npm packages: `seinpaal`, a script, which depends on one with the program for the machine that it is installed on.
+# Two npm packages: `seinpaal`, which has a script, and a package with the program for one kind of
+# machine, on which `seinpaal` depends.
 # shellcheck shell=bash disable=SC2154
 
 build_npm() {

@@ -13,7 +13,7 @@ build_program() {
     ls -l "$program"
 }
 
-# The other packages put the same program into different paper: it is built once.
+# All packages have the same program, so it is built once.
 program_is_there() { [ -x "$program" ] || build_program; }
 
 # documents DIR: the manual pages, gzipped as they are installed, and the completions.

@@ -6,7 +6,7 @@ build_wheel() {
     local python=${PYTHON:-python3} here
     need "$python" "install Python 3.10 or newer, or name one with PYTHON"
     here=$(mktemp -d)
-    # A subshell, so that nothing is left, however this ends.
+    # A subshell, so that its trap removes the directory, even after an error.
     (
         trap 'rm -rf "$here"' EXIT
         "$python" -m venv "$here/venv"

@@ -1,7 +1,7 @@
 # The action's two steps, called as a runner calls them.
 # shellcheck shell=bash disable=SC2154
 
-# step SCRIPT [INPUT=VALUE...]: what it printed is in $here/step.
+# step SCRIPT [INPUT=VALUE...]: runs a step. Its output is in $here/step.
 step() {
     local script=$1 status=0
     shift
@@ -10,7 +10,7 @@ step() {
     return $status
 }
 
-# post: with the state that the main step left.
+# post: runs the post step with the state that the main step left.
 post() {
     local state
     mapfile -t state < <(sed 's/^/STATE_/' "$here/state")

@@ -1,13 +1,13 @@
 # A Debian 12 with nothing but its essential packages, made once by debootstrap; each test has a copy.
 # shellcheck shell=bash disable=SC2154
 
-# debian_root DIR: a root of our own at DIR, with /proc.
+# debian_root DIR: makes a root of its own at DIR, with /proc.
 debian_root() {
     debian_files "$1"
     mount_proc "$1"
 }
 
-# debian_files DIR: its files.
+# debian_files DIR: makes the files of a root.
 debian_files() {
     local kept=$out/bookworm
     [ "$(id -u)" = 0 ] || fail "a root of our own needs root"
@@ -16,7 +16,7 @@ debian_files() {
         rm -rf "$kept"
         debootstrap --variant=minbase --include=ca-certificates bookworm "$kept" >"$here/debootstrap.log" ||
             fail "debootstrap failed: $(tail -1 "$here/debootstrap.log")"
-        # minbase leaves manual pages out by nothing, but has no reader of them.
+        # minbase keeps manual pages, but has no program to read them.
         chroot "$kept" apt-get install -qq --no-install-recommends man-db systemd >/dev/null 2>&1 ||
             fail "cannot install man-db and systemd into the root"
         touch "$kept/made"
@@ -24,7 +24,8 @@ debian_files() {
     cp -a "$kept" "$1"
 }
 
-# in_roots COMMAND...: leaves no mount and no process behind, however the command ends.
+# in_roots COMMAND...: runs the command, and leaves no mount and no process behind, even after an
+# error.
 in_roots() {
     mounted=()
     (
@@ -37,11 +38,12 @@ in_roots() {
 leave_roots() {
     local root one
     for one in "${running[@]}"; do
-        # A function in the background is a shell of its own, and what runs is its child.
+        # A function in the background is a shell, and the program that it runs is a child of that
+        # shell.
         pkill -P "$one" 2>/dev/null || true
         kill "$one" 2>/dev/null || true
     done
-    # It heeds no other signal, and its processes end with it.
+    # The first process of the system reacts to no other signal, and all its processes end with it.
     [ -z "${booted:-}" ] || kill -KILL "$booted" 2>/dev/null || true
     wait
     for root in "${mounted[@]}"; do umount "$root" || true; done
@@ -80,19 +82,20 @@ in_debian() {
     is "lintian finds nothing" "" "$(lint "$deb")"
     is "what is installed can be verified" "" "$(chroot "$root" dpkg --verify seinpaal)"
     chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get purge -qq seinpaal >"$here/apt" 2>&1 || fail "purge: $(cat "$here/apt")"
-    # What the test's own commands have left: runs as root, and systemd-analyze.
+    # Removes the files that the test's own commands have left: runs as root, and systemd-analyze.
     rm -rf "$root"/root/.local "$root"/run/seinpaal* "$root"/root/.cache "$root"/run/systemd
     left=$(files_of "$root" | comm -13 "$here/before" - | grep -v -e '^./etc/.*-$' || true)
     is "purge leaves nothing" "" "$left"
     is "not even the user" "" "$(grep seinpaal "$root/etc/passwd" "$root/etc/group" || true)"
 }
 
-# commands_of PROGRAM: how many pages there are to be: the program's own, and one for each command that a help lists.
+# commands_of PROGRAM: prints the expected number of manual pages: the program's own, and one for
+# each command in its help.
 commands_of() {
     { "$1" -h; "$1" queue -h; } | awk '/^Commands:/ { lists = 1; next } /^$/ { lists = 0 } lists && $1 != "help"' | wc -l | awk '{ print $1 + 1 }'
 }
 
-# What the unit does, by hand: as its user, with its command line.
+# Runs the service without systemd, as the unit's user and with its command line.
 the_service_serves() {
     local root=$1 port token command
     port=$(free_port)
@@ -112,7 +115,8 @@ the_service_serves() {
     unset 'running[-1]'
 }
 
-# Errors and warnings of Debian's own checker. What is on purpose is said to it in packages/deb/overrides.
+# Fails at errors and warnings of Debian's own checker, except those that packages/deb/overrides
+# lists with reasons.
 lint() {
     if ! command -v lintian >/dev/null; then return; fi
     lintian --allow-root --fail-on none "$1" 2>/dev/null | grep '^[EW]:' || true

@@ -1,14 +1,16 @@
-# The image: its last stage in a root of our own, and the whole, built from its recipe and run.
+# The image: its last stage in a root of its own, and the whole image, built from its recipe and
+# run.
 # shellcheck shell=bash disable=SC2154
 
 test_stage() { in_roots in_stage; }
 
-# What needs no build: the program of packages/build where the image has it, with nothing else beside it.
+# The tests that need no build of the image: the program of packages/build at its place in the
+# image, with no other files.
 in_stage() {
     local file=packages/image/Containerfile root=$here/image status=0
     [ "$(id -u)" = 0 ] || fail "a root of our own needs root"
     is "the image builds the program as packages/build does" 1 "$(grep -c 'RUN .*packages/build program$' "$file")"
-    # As a container has it: /proc and /dev/null, and nothing else that is not in the image.
+    # Besides the files of the image, a container has /proc and /dev/null.
     mkdir -p "$root/usr/bin" "$root/dev" "$root/var/lib/seinpaal" "$root/tmp"
     mknod -m 666 "$root/dev/null" c 1 3
     chmod 1777 "$root/tmp"
@@ -20,7 +22,7 @@ in_stage() {
     is "and keeps a store of its own" 0 "$status"
 }
 
-# By docker, or by buildah where no daemon runs.
+# Uses docker, or buildah if no daemon runs.
 test_image() { in_roots in_image; }
 
 in_image() {
@@ -36,7 +38,7 @@ in_image() {
     what_the_image_does
 }
 
-# stored COMMAND...: buildah with a storage of its own, which goes with the test.
+# stored COMMAND...: runs buildah with a storage of its own, which is removed with the test.
 stored() { buildah --root "$here/images" --runroot "$here/images-run" --storage-driver vfs "$@"; }
 
 image_by_buildah() {
@@ -52,7 +54,7 @@ image_by_buildah() {
     began=$(date +%s)
     stored build -q "${contexts[@]}" -f "$file" -t seinpaal-test . >"$here/build" 2>&1 || fail "the image: $(tail -20 "$here/build")"
     echo "the image, with the build of the program: $(($(date +%s) - began)) s"
-    # What `in_container` uses when this function has returned is not local to it.
+    # Not local, because `in_container` uses it after this function has returned.
     container=$(stored from seinpaal-test)
     echo "what is in it: $(du -sh --apparent-size "$(stored mount "$container")" | cut -f1)"
     entry=$(stored inspect --type image --format '{{index .OCIv1.Config.Entrypoint 0}}' seinpaal-test)
@@ -60,13 +62,14 @@ image_by_buildah() {
     in_container() { stored run --user "$user" -v "$here/tokens:/tokens:ro" "$container" -- "$entry" "$@"; }
 }
 
-# A Debian with a C compiler and the Rust that is used here, where the base has them.
+# Makes a stand-in for the Rust image: a Debian with a C compiler and this machine's Rust, at the
+# places of that image.
 stand_in_for_rust() {
     local root=$here/rust toolchain container
     debian_files "$root"
     chroot "$root" apt-get install -qq --no-install-recommends gcc libc6-dev >/dev/null 2>&1 ||
         fail "cannot install a C compiler into the root"
-    # A network may have an authority of its own.
+    # The network may have a certificate authority of its own.
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
     toolchain=$(rustc --print sysroot)
     mkdir -p "$root/usr/local/rustup/toolchains" "$root/usr/local/cargo/bin"
@@ -83,7 +86,7 @@ stand_in_for_rust() {
     rm -rf --one-file-system "$root"
 }
 
-# A shell and its commands, statically linked.
+# Makes a stand-in for the busybox image: a statically linked shell and its commands.
 stand_in_for_busybox() {
     local root=$here/busybox container
     mkdir -p "$root/debs" "$root/bin" "$root/etc" "$root/tmp"
@@ -99,7 +102,7 @@ stand_in_for_busybox() {
 
 what_the_image_does() {
     local port status=0 token=0123456789abcdef0123456789abcdef
-    # A file that only the image's user can read, as `serve` wants it.
+    # `serve` requires a token file that only its own user can read.
     echo "operate $token test" >"$here/tokens"
     chmod 600 "$here/tokens" && chown 65532:65532 "$here/tokens"
     is "it runs, and there is a shell" "in slot 0, 7" "$(in_container -s memory: run a -- sh -c 'printf "in slot $SEINPAAL_SLOT, "; exit 7' || echo $?)"

@@ -1,7 +1,7 @@
-# An empty project and an empty cache, and a registry that has our packages only.
+# An empty project and an empty cache, and a registry with our packages only.
 # shellcheck shell=bash disable=SC2154
 
-# start_registry: at $npm_config_registry.
+# start_registry: starts the registry at $npm_config_registry.
 start_registry() {
     [ -z "${npm_config_registry:-}" ] || return 0
     only "$out"/seinpaal-[0-9]*.tgz >/dev/null

@@ -1,4 +1,4 @@
-# Whether the blocks of the guide are what they say: YAML, units, lines of a crontab, shell.
+# Checks that the blocks of the guide are valid YAML, units, lines of a crontab, and shell.
 # shellcheck shell=bash disable=SC2154
 
 test_recipes() {
@@ -9,7 +9,7 @@ test_recipes() {
     "$here/yaml/bin/python" packages/tests/recipes.py "$folder" docs/guide/schedules.md docs/guide/install.md
     kubernetes_takes "$folder"
     install -m 755 "$out/program/seinpaal" "$folder/bin/seinpaal"
-    # Each line runs, with `true` for the command and a second for what takes minutes.
+    # Each line runs with `true` as the command, and with a second instead of minutes.
     while read -r line; do
         [ "${line%% *}" = run ] || continue
         command=$(sed -e 's, -- .*, -- true,' <<<"$line")
@@ -35,7 +35,8 @@ test_recipes() {
     fi
 }
 
-# kubernetes_takes FOLDER: every field of its manifests is in Kubernetes' own schemas, those of an old version, too.
+# kubernetes_takes FOLDER: checks that every field of its manifests is in the schemas of Kubernetes,
+# of an old version, too.
 kubernetes_takes() {
     local validate=("$here/yaml/bin/kubernetes-validate" --strict --quiet) manifest version misspelt=$here/misspelt.yaml
     for manifest in "$1"/*.yaml; do

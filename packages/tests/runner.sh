@@ -1,4 +1,4 @@
-# The action as a runner has it: act carries workflows out on this machine, without containers.
+# The action in a runner: act runs workflows on this machine, without containers.
 # shellcheck shell=bash disable=SC2154
 
 readonly act_version=0.2.89
@@ -20,7 +20,7 @@ test_runner() {
     a_job_that_loses_its_permit
 }
 
-# the_runner: at $act. The first run installs it.
+# the_runner: sets $act to the runner's path. The first run installs it.
 the_runner() {
     act=$out/act/act
     [ -x "$act" ] && [ "$("$act" --version)" = "act version $act_version" ] && return
@@ -28,7 +28,8 @@ the_runner() {
     GOBIN=$out/act go install "github.com/nektos/act@v$act_version" >"$here/go" 2>&1 || fail "the runner: $(tail -3 "$here/go")"
 }
 
-# A repository that uses the action: the guide's workflow with the script that it calls, and ours.
+# Makes a repository that uses the action: the guide's workflow with the script that it calls, and
+# the workflow of this test.
 a_repository() {
     local repository=$here/repository
     mkdir -p "$repository/.github/workflows" "$here/action/packages"
@@ -39,7 +40,8 @@ a_repository() {
 		#!/bin/sh
 		echo "deploys with fence $2: $("$PROGRAM" -s "$STORE" --json show staging)"
 	SH
-    # Stays until somebody is in line or has been: so that who may be in together, is.
+    # The job stays in until another one is in line or has been, so that jobs that may be in
+    # together are.
     cat >"$repository/together.sh" <<-'SH'
 		#!/bin/sh
 		echo "in" >>"$HERE/$1.log"
@@ -56,7 +58,8 @@ a_repository() {
     git -C "$repository" -c user.name=test -c user.email=test@example.org commit -q -m "Jobs"
 }
 
-# runner WORKFLOW JOB: becomes the runner, with a home of its own and the action as OWNER/seinpaal@main.
+# runner WORKFLOW JOB: replaces the shell by the runner, with a home of its own and the action as
+# OWNER/seinpaal@main.
 runner() {
     local workflow=$1 job=$2
     exec env HOME="$here/runner" XDG_CACHE_HOME="$here/runner/cache" XDG_CONFIG_HOME="$here/runner/config" \
@@ -66,10 +69,10 @@ runner() {
         --env "HERE=$here/runner" --env "npm_config_registry=$npm_config_registry" --env "npm_config_cache=$npm_config_cache"
 }
 
-# carried_out WORKFLOW JOB: what it printed is in $here/runner/JOB.
+# carried_out WORKFLOW JOB: runs the job. Its output is in $here/runner/JOB.
 carried_out() { (runner "$1" "$2") >"$here/runner/$2" 2>&1; }
 
-# told JOB WORDS: how many lines of what it printed have them.
+# told JOB WORDS: prints how many lines of the job's output have these words.
 told() { grep -c -e "$2" "$here/runner/$1" || true; }
 
 the_guides_job() {
@@ -86,21 +89,21 @@ a_job_that_fails() {
     is "gives it back, too" "1 0" "$(told fails 'gave the permit back') $(held staging)"
 }
 
-# most_at_once JOB NAME: how many jobs of the matrix were in at the same time.
+# most_at_once JOB NAME: prints how many jobs of the matrix were in at the same time.
 most_at_once() {
     carried_out jobs "$1" || fail "$1: $(cat "$here/runner/$1")"
     [ "$(held "$2")" = 0 ] || fail "$2 is still held"
     awk '/in/ { now++ } /out/ { now-- } now > most { most = now } END { print most }' "$here/runner/$2.log"
 }
 
-# begin_long: job `long` in the background; $! is the runner.
+# begin_long: starts the job `long` in the background. $! is the runner.
 begin_long() {
     : >"$here/runner/long"
     (runner jobs long) >"$here/runner/long" 2>&1 &
     running+=($!)
 }
 
-# end_long: the runner has ended; its status is in $status.
+# end_long: waits for the end of the runner, and sets $status to its status.
 end_long() {
     status=0
     wait "${running[-1]}" || status=$?

@@ -1,4 +1,5 @@
-# systemd and cron themselves, in a Debian of their own: the service of the package, and the units and lines of the guide.
+# Real systemd and cron in a Debian of their own: the service of the package, and the units and
+# lines of the guide.
 # shellcheck shell=bash disable=SC2154
 
 test_systemd() { in_roots in_systemd; }
@@ -18,7 +19,8 @@ in_systemd() {
     cron_runs_its_lines "$root"
 }
 
-# a_job ROOT: what stands for the command of every recipe. It writes who runs, and a leader stays.
+# a_job ROOT: makes a stand-in for the command of every recipe. It logs its argument, and a leader
+# stays.
 a_job() {
     cat >"$1/usr/bin/job" <<'END'
 #!/bin/sh
@@ -29,7 +31,8 @@ END
     chmod 755 "$1/usr/bin/job"
 }
 
-# boot ROOT: systemd as the first process there, in namespaces of its own but for the network.
+# boot ROOT: starts systemd as the first process there, in namespaces of its own except for the
+# network.
 boot() {
     setsid unshare --mount --pid --fork --uts --ipc --cgroup --kill-child bash -eu -c '
         mount --make-rprivate / && mount --bind "$1" "$1" && cd "$1"
@@ -49,17 +52,17 @@ boot() {
     echo "ok: $(there systemctl --version | head -1) is $(there systemctl is-system-running || true)"
 }
 
-# there COMMAND...: in that system.
+# there COMMAND...: runs the command in that system.
 there() {
     timeout 120 nsenter -t "$(cut -d' ' -f1 "/proc/$booted/task/$booted/children")" -m -p -u -i -C -r -w "$@"
 }
 
 is_up() { there systemctl is-system-running | grep -q -e running -e degraded; }
 
-# result_of UNIT: what systemd says of its end.
+# result_of UNIT: prints systemd's result for the unit.
 result_of() { there systemctl show -p Result --value "$1"; }
 
-# The service of the package, with all that its unit forbids it.
+# Checks the service of the package, with all restrictions of its unit.
 a_service_serves() {
     local port token
     port=$(free_port)
@@ -74,7 +77,8 @@ a_service_serves() {
     units "$1"
 }
 
-# units ROOT: the units of the guide, with a store and a job that are there, and every five seconds for every hour.
+# units ROOT: installs the units of the guide, with an existing store and job, and with five seconds
+# instead of an hour.
 units() {
     mkdir -p "$here/blocks"
     python3 -m venv "$here/yaml"
@@ -108,7 +112,8 @@ a_timer_runs_its_job_once() {
 
 has_ticked_twice() { [ "$(there journalctl --no-pager -u reports.service | grep -c Finished)" -ge 2 ]; }
 
-# Every minute, for the times that the guide has. Of the two jobs at `nightly` one takes the turn, and the other leaves.
+# Runs the guide's lines every minute instead of at their times. One of the two jobs at `nightly`
+# takes the turn, and the other leaves.
 cron_runs_its_lines() {
     local log=$1/var/log/job
     printf 'store = "%s"\n' "$redis" >"$1/etc/seinpaal.toml"

@@ -1,4 +1,4 @@
-"""How often a mutex is held and given back in a second: side by side, in one run, on one Redis.
+"""The number of times a second that a mutex is held and given back, by libraries side by side.
 
     rates.py REDIS-URL DIRECTORY [SECONDS]
 
@@ -26,20 +26,20 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Round:
-    """What one row did in one round."""
+    """The result of one row in one round."""
 
     rate: float
     #: CPU time of the server for each time that the mutex was held, in microseconds.
     server: float
     #: The longest wait of a client, in milliseconds.
     longest: float
-    #: How often the client with the least luck held it, of a hundred times of the one with the
-    #: most.
+    #: How often the client with the fewest holds held the mutex, per hundred holds of the client
+    #: with the most.
     share: float
 
 
 class Client:
-    """Counts how often it held the mutex, and how long it waited for that."""
+    """A client's count of its holds of the mutex, and its longest wait."""
 
     def __init__(self, until: float) -> None:
         self._until = until

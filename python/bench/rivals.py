@@ -23,17 +23,18 @@ class Rival:
     """A library. Its clients are threads, or tasks of one event loop."""
 
     name: str
-    #: Makes what a client does once. It is given the URL of a Redis, a directory and a name.
+    #: Makes the function that a client calls for each hold, from the URL of a Redis, a directory
+    #: and a name.
     on_threads: Callable[[str, str, str], Hold] | None = None
     on_tasks: Callable[[str, str, str], HoldAsync] | None = None
-    #: Whether it asks the Redis.
+    #: Whether the library uses the Redis.
     is_remote: bool = True
-    #: What it keeps that others of the table do not.
+    #: The promise that only this library of the table makes.
     keeps: str = ""
 
     @property
     def is_ours(self) -> bool:
-        """Those below one of ours are compared with it."""
+        """Whether the row is seinpaal's. The rows below it are compared with it."""
         return self.name.startswith("seinpaal")
 
 
@@ -49,7 +50,7 @@ _connections: dict[tuple[int, str], seinpaal.Seinpaal] = {}
 
 
 def _connected(url: str) -> seinpaal.Seinpaal:
-    """One for a process, as the guide says."""
+    """The connection of this process, which the guide recommends."""
     key = (os.getpid(), url)
     if key not in _connections:
         _connections[key] = seinpaal.connect(url, lazy=True)

@@ -15,8 +15,8 @@ use crate::{failure::Failure, locked::Locked, mailbox::Mailbox};
 /// The package promises twice as much, because a signal may come just after a look.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
-/// The result of a call. A thread that has the interpreter makes a Python value of it. It holds no
-/// Python object itself.
+/// The result of a call, as a function without Python objects. A thread that has the interpreter
+/// calls it to make the Python value.
 type Answer = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
@@ -26,7 +26,7 @@ pub(crate) struct Call(Arc<Shared>);
 
 pub(crate) struct Shared {
     state: Locked<State>,
-    /// The thread or task that waits, to tell it of a cancellation.
+    /// Wakes the thread or task that waits for the call, so that it learns of a cancellation.
     waiting: Locked<Option<Waker>>,
 }
 
@@ -73,7 +73,7 @@ impl Call {
 
 #[pymethods]
 impl Call {
-    /// Polls the call, and says whether it is done. If not, `key` is posted to the mailbox when
+    /// Polls the call, and returns whether it is done. If not, `key` is posted to the mailbox when
     /// another poll is due.
     fn poll(&self, py: Python<'_>, mailbox: &Bound<'_, Mailbox>, key: u64) -> bool {
         let waker = mailbox.get().waker(key);
@@ -82,8 +82,8 @@ impl Call {
 
     /// Takes the answer of a call that is done: returns or raises it, once.
     fn take(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        // Taken out first, so that no lock is held: making Python objects of the answer may run any
-        // code, on any thread.
+        // The state is taken out first, so that no lock is held while Python objects are made,
+        // because that may run any code, on any thread.
         let state = self.0.state.replace(State::Over);
         match state {
             State::Done(answer) => answer(py),
@@ -93,9 +93,9 @@ impl Call {
         }
     }
 
-    /// Ends it. What it was granted goes back in the background, and so does an item that it
-    /// popped. A release, or the end of an item, that was polled once is carried out all the same.
-    /// Nobody waits for the store to confirm that.
+    /// Ends the call. Permits that it was granted and an item that it popped go back in the
+    /// background. A release, or the end of an item, that was polled once is still carried out, but
+    /// nobody waits for the store's confirmation.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
     }
@@ -103,8 +103,8 @@ impl Call {
     /// Blocks the calling thread, and no other, until the call is done. On the main thread a signal
     /// handler that raises ends the wait, too.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        // An exception ends the request here. This object may live on in the frames of what was
-        // raised.
+        // An exception ends the request here, and not when this object is dropped, because the
+        // frames of the exception may keep the object alive.
         self.until_done(py).inspect_err(|_| self.cancel(py))?;
         self.take(py)
     }
@@ -143,8 +143,8 @@ impl Call {
     }
 }
 
-/// Python runs signal handlers on the main thread only. Asking runs Python's own code, in which a
-/// handler may raise.
+/// Python runs signal handlers on the main thread only. This question itself runs Python code, in
+/// which a handler may raise.
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?.getattr("ident")?;
@@ -172,8 +172,8 @@ impl Shared {
 
     /// Drops the request, and wakes the thread or task that waits for it.
     pub(crate) fn stop(&self) {
-        // Dropped under the lock: whoever else stops it meanwhile, to take out what it watches, has
-        // to find that this has no share of it any more.
+        // The work is dropped under the lock. Another thread that stops this call, to take out the
+        // permit that it watches, must then be the only owner of the permit.
         self.state.with(|state| *state = State::Over);
         if let Some(waker) = self.waiting.take() {
             waker.wake();
@@ -181,7 +181,7 @@ impl Shared {
     }
 }
 
-/// The means to wake a thread.
+/// A condition that wakes a thread.
 #[derive(Default)]
 struct Bell {
     is_rung: Mutex<bool>,
@@ -189,7 +189,7 @@ struct Bell {
 }
 
 impl Bell {
-    /// Waits until the bell is rung, or for this long, and says whether it was rung.
+    /// Waits until the bell is rung, or for this long, and returns whether it was rung.
     fn wait(&self, most: Option<Duration>) -> bool {
         let rung = self.is_rung.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rung = match most {

@@ -37,13 +37,13 @@ pub(crate) fn connect(
 
 #[pymethods]
 impl Connection {
-    /// Where the store is, without a password.
+    /// The address of the store, without a password.
     #[getter]
     fn address(&self) -> &str {
         self.0.address()
     }
 
-    /// The descriptors that a forked child closes, where the store has such ones.
+    /// The descriptors that a forked child must close, if the store has any.
     #[getter]
     fn fork_fds(&self) -> Option<[i32; 3]> {
         use std::os::fd::AsRawFd;
@@ -88,7 +88,7 @@ impl Connection {
         Ok(Call::new(attach, permit_object))
     }
 
-    /// Ends somebody's lease or place in the queue.
+    /// Ends the lease of another client, or its place in the queue.
     fn evict(&self, want: Want, ticket: &str) -> PyResult<Call> {
         let (semaphore, ticket) = (want.semaphore(&self.0)?, parsed(ticket)?);
         Ok(Call::silent(async move { semaphore.evict(ticket).await }))
@@ -100,7 +100,7 @@ impl Connection {
         Ok(Call::silent(async move { semaphore.ask_holder(ticket, &by, &reason).await }))
     }
 
-    /// Says what the slots are called, and by that how many permits there are.
+    /// Gives names to the slots, whose number becomes the limit.
     fn name_slots(&self, want: Want, names: Vec<String>) -> PyResult<Call> {
         let semaphore = want.semaphore(&self.0)?;
         Ok(Call::silent(async move { semaphore.name_slots(names).await }))
@@ -117,7 +117,7 @@ impl Connection {
         }))
     }
 
-    /// Admits nobody, or admits again.
+    /// Pauses the name, so that it admits nobody, or, without a reason, lets it admit again.
     fn pause(&self, want: Want, reason: Option<String>) -> PyResult<Call> {
         let semaphore = want.semaphore(&self.0)?;
         Ok(Call::silent(async move {
@@ -128,7 +128,7 @@ impl Connection {
         }))
     }
 
-    /// Reads how a name stands.
+    /// Reads the snapshot of a name.
     fn snapshot(&self, want: Want) -> PyResult<Call> {
         let semaphore = want.semaphore(&self.0)?;
         let read = async move { semaphore.snapshot().await };
@@ -177,7 +177,7 @@ fn set_object(py: Python<'_>, set: PermitSet) -> PyResult<Py<PyAny>> {
     Ok(permits?.into_pyobject(py)?.unbind())
 }
 
-/// By ticket: who asked, and why.
+/// The asks of each ticket: the person and the reason.
 fn asks_object<'py>(py: Python<'py>, seen: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
     let by_ticket = PyDict::new(py);
     for holder in seen.holders.iter().filter(|holder| !holder.asks.is_empty()) {

@@ -1,4 +1,4 @@
-//! The crate's errors as the package's exceptions, with the crate's own words.
+//! The errors of the crate as exceptions of the package, with the texts of the crate.
 
 use pyo3::{prelude::*, types::PyDict};
 use seinpaal::{
@@ -9,7 +9,7 @@ use seinpaal::{
 
 use crate::locked::check_none;
 
-/// Which exception of `seinpaal.errors` it is, what it says, and its attributes.
+/// An exception of `seinpaal.errors`: its class, its text and its attributes.
 pub(crate) struct Failure {
     class: &'static str,
     message: String,

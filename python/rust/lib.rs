@@ -1,8 +1,8 @@
 //! The native half of the Python package `seinpaal`: the crate, as requests that Python waits for
 //! or polls.
 //!
-//! Nothing here holds the interpreter while it waits, and no thread of the crate ever takes it. So
-//! renewal needs neither the GIL nor an event loop. See docs/decisions/0052-python.md.
+//! No function here holds the interpreter while it waits, and no thread of the crate ever takes it.
+//! So renewal needs neither the GIL nor an event loop. See docs/decisions/0052-python.md.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,11 @@
-//! The only lock of this package: while it is held, nothing of Python's can run.
+//! The only kind of lock in this package. No Python code can run on a thread that holds it.
 //!
 //! Python may switch to another thread whenever an object is made, looked up or dropped. If that
-//! thread wants a lock that the first one holds, it keeps the GIL while it waits, and the first one
-//! never gets it back. So two things are forbidden under a lock. Work there has no Python object at
-//! hand: the compiler checks that, because the work is `Send`, and the token for the interpreter is
-//! not. And it does not ask for the interpreter: [`check_none`] checks that where it is asked for.
+//! thread wants a lock that the first thread holds, it keeps the GIL while it waits, and the first
+//! thread never gets the GIL back. So two things are forbidden under a lock. The work must not have
+//! a Python object: the compiler checks that, because the work is `Send`, and the token for the
+//! interpreter is not. The work must not ask for the interpreter either: [`check_none`] checks that
+//! wherever code asks for it.
 
 use std::{
     cell::Cell,
@@ -32,8 +33,8 @@ impl<T: Send> Locked<T> {
         work(&mut value)
     }
 
-    /// Takes the value out and leaves another in its place. The caller drops what was there,
-    /// without the lock.
+    /// Takes the value out and leaves another in its place. The caller drops the old value, without
+    /// the lock.
     pub(crate) fn replace(&self, value: T) -> T {
         self.with(|place| std::mem::replace(place, value))
     }
@@ -49,10 +50,11 @@ impl<T: Send + Default> Locked<T> {
     }
 }
 
-/// Call it before asking for the interpreter where no caller shows that it is there.
+/// Checks that this thread holds no lock. Must be called before code asks for the interpreter
+/// without a token that proves that the thread has it.
 ///
 /// # Panics
-/// If this thread holds a lock: that is a mistake of this package.
+/// If this thread holds a lock, which is a bug of this package.
 pub(crate) fn check_none() {
     assert_eq!(HELD.get(), 0, "seinpaal asks for the interpreter while it holds a lock");
 }

@@ -1,5 +1,6 @@
-//! How the crate's threads tell Python that a call can go on: a number in a list, and a byte in a
-//! socket that an event loop, or a thread, watches. Posting takes neither the GIL nor the loop.
+//! The way in which threads of the crate tell Python that a call can go on: a number in a list, and
+//! a byte in a socket that an event loop or a thread watches. Posting takes neither the GIL nor the
+//! loop.
 
 use std::{
     io::{self, Read, Write},
@@ -12,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::locked::Locked;
 
-/// Where calls report that they can go on.
+/// The place where calls report that they can go on.
 #[pyclass(frozen, module = "seinpaal._native")]
 pub(crate) struct Mailbox {
     inside: Arc<Inside>,
@@ -24,7 +25,7 @@ struct Inside {
     writer: UnixStream,
 }
 
-/// The means to wake one call.
+/// The waker of one call.
 struct Letter {
     inside: Arc<Inside>,
     key: u64,
@@ -41,15 +42,15 @@ impl Mailbox {
         Ok(Self { inside: Arc::new(inside), reader })
     }
 
-    /// The descriptor that is readable when something was posted.
+    /// The descriptor that becomes readable when a key is posted.
     fn fileno(&self) -> i32 {
         self.reader.as_raw_fd()
     }
 
-    /// Takes out what was posted.
+    /// Takes out the posted keys.
     fn drain(&self) -> Vec<u64> {
-        // The bytes first. A key that is posted before the list is taken is in it, and one that is
-        // posted after that finds an empty list, and writes a byte that stays.
+        // The bytes are read first. A key that is posted before the list is taken is in the list. A
+        // key that is posted later finds an empty list, and writes a byte that stays in the socket.
         let mut bytes = [0; 64];
         while matches!((&self.reader).read(&mut bytes), Ok(read) if read > 0) {}
         self.inside.keys.take()
@@ -72,7 +73,7 @@ impl Inside {
         self.keys.with(|keys| {
             keys.push(key);
             if keys.len() == 1 {
-                // A full socket is readable as it is.
+                // An error means that the socket is full, and so readable already.
                 let _ = (&self.writer).write(&[0]);
             }
         });

@@ -17,7 +17,7 @@ use crate::{
     locked::Locked,
 };
 
-/// Permits that are held, until this is released or collected.
+/// Permits that are held until this object is released or collected.
 #[pyclass(frozen, module = "seinpaal._native")]
 pub(crate) struct Permit {
     held: Held<seinpaal::Permit>,
@@ -42,18 +42,18 @@ pub(crate) struct Permit {
     limit: u32,
 }
 
-/// A writer has a million slots: this many are listed.
+/// The most slots that are listed. A writer has a million.
 const MOST_SLOTS: usize = 1024;
 
-/// Asks, with their reasons, that have not been fetched. A call that is cancelled after an ask came
-/// leaves it here.
+/// The asks that have not been fetched, with their reasons. If a call is cancelled after an ask
+/// came, the ask stays here.
 type Asks = Arc<Locked<VecDeque<(String, String)>>>;
 
-/// The permit, until it is taken out. A watch of it has a share.
+/// The permit, until it is taken out. A watch shares the ownership.
 pub(crate) type Held<T> = Locked<Option<Arc<T>>>;
 
-/// The calls that wait for a loss or an ask. They keep what they watch, so they are ended before it
-/// is given up.
+/// The calls that wait for a loss or an ask. They share the ownership of the permit, so they are
+/// ended before the permit is given up.
 #[derive(Default)]
 pub(crate) struct Watches(Locked<Vec<Weak<Shared>>>);
 
@@ -71,15 +71,15 @@ impl Watches {
     }
 }
 
-/// Takes out what is shared with nobody once the watches have ended.
+/// Ends the watches, and takes out the permit or item, which then has no other owner.
 pub(crate) fn take_out<T: Send + Sync>(held: &Held<T>, watches: &Watches) -> Option<T> {
     let held = held.take();
     watches.end();
     held.and_then(Arc::into_inner)
 }
 
-/// Makes a watch of what is held, under the lock. A thread that takes out what is held waits for
-/// that lock, and then ends the watch. `None`: it was taken out before.
+/// Makes a watch of a permit or item, under the lock. A thread that takes the permit or item out
+/// waits for that lock, and then ends the watch. `None` if it was taken out before.
 pub(crate) fn watched<T: Send + Sync>(
     held: &Held<T>,
     watches: &Watches,
@@ -92,13 +92,13 @@ pub(crate) fn watched<T: Send + Sync>(
     })
 }
 
-/// A call that ends when it is lost, with how.
+/// A call that ends at the loss, with its cause.
 pub(crate) fn until_lost(lost: impl Future<Output = Lost> + Send + 'static) -> Call {
     let lost = async move { Ok::<_, Failure>(lost.await.to_string()) };
     Call::new(lost, |py, lost| Ok(lost.into_pyobject(py)?.into_any().unbind()))
 }
 
-/// Waits until somebody has asked, and says so; `false` if the permit is lost first.
+/// Waits for an ask. Returns `false` if the permit is lost first.
 async fn is_asked(permit: &seinpaal::Permit, asks: &Asks) -> bool {
     let (mut asked, mut lost) = (pin!(permit.asked()), pin!(permit.lost()));
     poll_fn(|context| {
@@ -154,19 +154,20 @@ pub(crate) fn permit_object(py: Python<'_>, permit: seinpaal::Permit) -> PyResul
 
 #[pymethods]
 impl Permit {
-    /// Returns whether it is held at this moment, by the clock.
+    /// Returns whether the permit is held at this moment, by the clock.
     #[getter]
     fn is_held(&self) -> bool {
         self.with(seinpaal::Permit::is_held).unwrap_or(false)
     }
 
-    /// Returns whether it was given back, or handed on.
+    /// Returns whether the permit was given back, or handed on.
     #[getter]
     fn is_released(&self) -> bool {
         self.held.with(|held| held.is_none())
     }
 
-    /// How many seconds it is certain to be held for; `None`: for as long as this process lives.
+    /// The number of seconds for which the permit is certain to be held. `None`: for as long as
+    /// this process lives.
     #[getter]
     fn remaining(&self) -> Option<f64> {
         match self.with(seinpaal::Permit::remaining) {
@@ -175,7 +176,7 @@ impl Permit {
         }
     }
 
-    /// How it was lost, if it was.
+    /// The cause of the loss, if the permit was lost.
     #[getter]
     fn lost(&self) -> Option<String> {
         match self.with(seinpaal::Permit::state)? {
@@ -184,14 +185,14 @@ impl Permit {
         }
     }
 
-    /// A call that ends when the permit is lost, with how. It is cancelled when the permit is given
-    /// back.
+    /// A call that ends when the permit is lost, with the cause. The call is cancelled when the
+    /// permit is given back.
     fn watch(&self) -> PyResult<Call> {
         self.watched(|permit| until_lost(async move { permit.lost().await }))
     }
 
-    /// A call that ends with `True` when somebody has asked that the permit be handed over, and
-    /// with `False` if it is lost first. It is cancelled when the permit is given back.
+    /// A call that ends with `True` when a person has asked for the permit, and with `False` if the
+    /// permit is lost first. The call is cancelled when the permit is given back.
     fn watch_asks(&self) -> PyResult<Call> {
         let asks = Arc::clone(&self.asks);
         self.watched(|permit| {
@@ -203,12 +204,12 @@ impl Permit {
         })
     }
 
-    /// The oldest ask that nobody has fetched: who, and why.
+    /// Takes the oldest ask that has not been fetched: the person and the reason.
     fn take_ask(&self) -> Option<(String, String)> {
         self.asks.with(VecDeque::pop_front)
     }
 
-    /// Gives it back.
+    /// Gives the permit back.
     fn release(&self, py: Python<'_>) -> PyResult<Call> {
         Ok(Call::silent(py.detach(|| self.take_out())?.release()))
     }
@@ -231,7 +232,7 @@ impl Permit {
 
 impl Drop for Permit {
     /// In a forked child the permit is the parent's, so it is not dropped. A thread that the child
-    /// does not have may have held the lock, so nobody waits for it here.
+    /// does not have may have held the lock, so this function does not wait for the lock.
     fn drop(&mut self) {
         if self.process == std::process::id() {
             self.watches.end();

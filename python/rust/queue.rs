@@ -125,8 +125,8 @@ pub(crate) mod steer {
     }
 }
 
-/// An item that has arrived, and that Python has not seen. If the call is cancelled, or forgotten,
-/// before its answer is taken, this delivery does not count.
+/// An item that has arrived, and that Python has not taken yet. If the call is cancelled or dropped
+/// before that, this delivery does not count.
 struct Unseen(Option<seinpaal::Item>);
 
 impl Unseen {
@@ -138,14 +138,15 @@ impl Unseen {
 impl Drop for Unseen {
     fn drop(&mut self) {
         if let Some(item) = self.0.take() {
-            // The first poll gives it back. Nobody waits for the store to confirm that.
+            // The first poll sends the request that gives the item back. Nobody waits for the
+            // store's confirmation.
             let giving = pin!(item.give_back(Duration::ZERO));
             let _ = giving.poll(&mut Context::from_waker(Waker::noop()));
         }
     }
 }
 
-/// An item to work on, until it is ended or collected.
+/// An item to work on, until this object is ended or collected.
 #[pyclass(frozen, module = "seinpaal._native")]
 pub(crate) struct Item {
     held: Held<seinpaal::Item>,
@@ -202,19 +203,19 @@ impl Item {
 
 #[pymethods]
 impl Item {
-    /// Returns whether this delivery goes on at this moment, by the clock.
+    /// Returns whether the worker still has this delivery, by the clock.
     #[getter]
     fn is_held(&self) -> bool {
         self.held.with(|held| held.as_deref().is_some_and(seinpaal::Item::is_held))
     }
 
-    /// Returns whether it was ended.
+    /// Returns whether the worker has ended the delivery.
     #[getter]
     fn is_ended(&self) -> bool {
         self.held.with(|held| held.is_none())
     }
 
-    /// How this delivery was lost, if it was.
+    /// The cause of the loss, if this delivery was lost.
     #[getter]
     fn lost(&self) -> Option<String> {
         match self.held.with(|held| held.as_deref().map(seinpaal::Item::state))? {
@@ -223,8 +224,8 @@ impl Item {
         }
     }
 
-    /// A call that ends when this delivery is lost, with how. It is cancelled when the item is
-    /// ended.
+    /// A call that ends when this delivery is lost, with the cause. The call is cancelled when the
+    /// item is ended.
     fn watch(&self) -> PyResult<Call> {
         let watch = |item: Arc<seinpaal::Item>| until_lost(async move { item.lost().await });
         let call = watched(&self.held, &self.watches, watch);
@@ -240,7 +241,7 @@ impl Item {
         Ok(Call::silent(py.detach(|| self.take_out())?.give_back(delay)))
     }
 
-    /// Answers whether it is a dead letter now.
+    /// Fails the item. The answer is whether the item is now a dead letter.
     fn fail(&self, py: Python<'_>, reason: String, delay: f64) -> PyResult<Call> {
         let delay: Duration = seconds("a delay", delay)?;
         let item = py.detach(|| self.take_out())?;

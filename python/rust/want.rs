@@ -60,7 +60,7 @@ impl Want {
         self.ttl
     }
 
-    /// How many permits, where that is for the caller to say: a writer has all of them.
+    /// The number of permits, if the caller may choose it. A writer always has all permits.
     fn permits(&self) -> Result<Option<u32>, Failure> {
         match self.kind.as_str() {
             "read" | "write"
@@ -101,7 +101,7 @@ impl Want {
         Ok(described!(request, self))
     }
 
-    /// The name, to be looked at or steered.
+    /// The semaphore, for requests that inspect or steer its name.
     pub(crate) fn semaphore(&self, seinpaal: &Seinpaal) -> Result<Semaphore, Failure> {
         let semaphore = match self.kind.as_str() {
             "mutex" => seinpaal.mutex(&self.name).as_semaphore().clone(),

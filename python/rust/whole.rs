@@ -1,4 +1,4 @@
-//! Whole numbers as Python has them, which are of any size.
+//! Whole numbers of any size, as Python has them.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use seinpaal::{MAX_DELIVERIES, MAX_LIMIT};
 
 use crate::failure::Failure;
 
-/// A whole number. One that is too large is refused with the words for any other bad number, and
-/// not with those for an overflow in here. What is no whole number is a `TypeError`.
+/// A whole number. A number that is too large is refused with the same error as any other bad
+/// number, and not with Python's `OverflowError`. A value that is no whole number is a `TypeError`.
 pub(crate) enum Whole {
     Small(i64),
     Large(String),
@@ -39,7 +39,8 @@ impl fmt::Display for Whole {
     }
 }
 
-// The words are those of the crate, which refuses what fits into its types and is out of range.
+// The texts are those of the crate, which refuses numbers that fit into its types and are out of
+// range.
 
 pub(crate) fn limit(number: &Whole) -> Result<u32, Failure> {
     let bad = || format!("a limit is 0 to {MAX_LIMIT}, not {number}");
@@ -51,13 +52,13 @@ pub(crate) fn permits(number: &Whole) -> Result<u32, Failure> {
     within(number).ok_or_else(|| Failure::new("BadCount", bad()))
 }
 
-/// How many others may wait. The crate takes every number that fits.
+/// The largest number of other waiters. The crate accepts every number that fits.
 pub(crate) fn max_waiting(number: &Whole) -> Result<u32, Failure> {
     let bad = || format!("max_waiting is 0 to {}, not {number}", u32::MAX);
     within(number).ok_or_else(|| Failure::new("BadCount", bad()))
 }
 
-/// How many deliveries an item is allowed.
+/// The largest number of deliveries of an item.
 pub(crate) fn deliveries(number: &Whole) -> Result<u32, Failure> {
     let bad = || format!("an item has 1 to {MAX_DELIVERIES} deliveries, not {number}");
     within(number).ok_or_else(|| Failure::new("BadSetting", bad()))

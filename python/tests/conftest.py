@@ -15,11 +15,11 @@ import seinpaal
 pytest.register_assert_rewrite("conformance")
 
 REDIS = os.environ["SEINPAAL_TEST_REDIS"]
-#: Where the servers of other stores are reached, by the kind of store.
+#: The URLs of the servers of other stores, by the kind of store.
 SERVERS = dict(line.split() for line in os.environ["SEINPAAL_TEST_SERVERS"].splitlines())
 #: Every kind of store.
 STORES = ["file", "redis", "memory", *SERVERS]
-#: What a store does not promise, in the words of the list of `crates/conformance`.
+#: The abilities that a store lacks, by their names in `crates/conformance`.
 LACKS = {
     "quorum": {"KeepsOrder", "PassesAsks", "NamesSlots", "KeepsQueues"},
     "zookeeper": {"KeepsQueues"},
@@ -28,14 +28,14 @@ _names = itertools.count()
 
 
 def stores_that_promise(needs: set[str], among: Iterable[str] = STORES) -> Iterator[str]:
-    """Of these stores, in their order, those that lack nothing that a test needs."""
+    """The stores among these, in their order, that have everything that a test needs."""
     for store in STORES:
         if store in among and not needs & LACKS.get(store, set()):
             yield store
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes a store runs on each that promises what its marks say that it needs."""
+    """Runs a test that takes a store on each store that has the abilities in the test's marks."""
     if "url" in metafunc.fixturenames:
         needs = {need for mark in metafunc.definition.iter_markers("needs") for need in mark.args}
         metafunc.parametrize("url", list(stores_that_promise(needs)), indirect=True)
@@ -48,7 +48,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def url_of(kind: str, tmp_path: Path) -> str:
-    """A store that no other test uses, but for servers, where names are a test's own."""
+    """A store that no other test uses. On servers, a test has names of its own instead."""
     return {
         "memory": f"memory:{tmp_path.name}",
         "file": f"file://{tmp_path}/store",
@@ -71,13 +71,13 @@ def store(url: str) -> Iterator[seinpaal.Seinpaal]:
 
 @pytest.fixture
 def redis() -> Iterator[seinpaal.Seinpaal]:
-    """Where permits live by their leases."""
+    """A store whose permits last as long as their leases."""
     with seinpaal.connect(REDIS) as connection:
         yield connection
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Waits for something that is bound to come."""
+    """Waits for a condition that must come true."""
     end = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < end, "it did not come within a minute"

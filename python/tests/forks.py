@@ -1,4 +1,4 @@
-"""What children do in test_fork.py and test_servers.py. Spawned children import this."""
+"""The work of children in test_fork.py and test_servers.py. Spawned children import this module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import seinpaal
 
 
 def try_both(sync: seinpaal.Mutex, asynchronous: seinpaal.Mutex, answer: Connection) -> None:
-    """Says what a child gets by a lock from a thread, and by another one from asyncio."""
+    """Prints the result of a lock from a thread of a child, and of another lock from asyncio."""
     answer.send((_outcome(lambda: _try(sync)), _outcome(lambda: asyncio.run(_try_async(asynchronous)))))
     answer.close()
 
@@ -50,7 +50,7 @@ def keep(lock: seinpaal.Mutex, barrier: Barrier) -> None:
 
 
 class Samples:
-    """What a loader loads: each sample under a permit, of which there are two."""
+    """The data set of a loader. Each sample is read under one of two permits."""
 
     def __init__(self, slots: seinpaal.Semaphore, directory: str) -> None:
         self._slots = slots
@@ -61,7 +61,7 @@ class Samples:
 
     def __getitem__(self, index: int) -> tuple[int, int]:
         with self._slots as permit:
-            # Whoever else has this slot would have made it.
+            # Another holder of this slot would have made the file, and this line would fail.
             mark = f"{self._directory}/{permit.slot}"
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
             time.sleep(0.002)

@@ -1,4 +1,4 @@
-"""Permits of tasks: what `test_locks.py` shows of threads, and what only asyncio has."""
+"""Permits of tasks: the tests of `test_locks.py` for tasks, and those that only asyncio needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import seinpaal
 
 
 async def until(holds: object) -> None:
-    """Waits for something that is bound to come."""
+    """Waits for a condition that must come true."""
     assert callable(holds)
     for _ in range(6000):
         if holds():

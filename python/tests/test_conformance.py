@@ -1,7 +1,7 @@
 """The cases of ``crates/conformance`` through both faces of Python, against each kind of store.
 
-The list is Rust's. A case that is added there is told here or left out with a reason: else this
-fails.
+The list is Rust's. A test fails if a case of that list is neither told here nor left out with a
+reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from conftest import LACKS, SERVERS, STORES, stores_that_promise, url_of
 
 CRATE = Path(__file__).parents[2] / "crates" / "conformance" / "src"
 LISTS = {"": (CRATE / "list.rs", left_out.PERMITS), "queues.": (CRATE / "queue/list.rs", left_out.QUEUES)}
-#: Stores in which a lease counts by time, whoever lives.
+#: Stores in which every lease ends by time, even if its client lives.
 BY_TIME = {*STORES} - {"file"}
 #: Stores that other programs share.
 SHARED = {*STORES} - {"memory"}
@@ -27,7 +27,7 @@ DIES = "another program dies, and a store in memory has one program"
 BY_LEASE = "a server learns of it by the end of the lease"
 LEASED = "who lives holds there, so nothing runs down"
 
-#: Cases that only some stores or faces promise: which, and why the others do not.
+#: Cases that only some stores or faces promise: those, and the reason for which the others do not.
 ONLY: dict[str, tuple[set[str], str]] = {
     "expiry::a_client_that_lives_holds_without_renewing": ({"file"}, "elsewhere leases are renewed"),
     "expiry::the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down": (BY_TIME, LEASED),
@@ -54,7 +54,7 @@ OF_TASKS = {
 
 
 def listed(path: Path) -> Iterator[tuple[str, set[str]]]:
-    """The cases of a list of Rust, as ``topic::case``, and what each needs of a store."""
+    """The cases of a list of Rust, as ``topic::case``, each with the abilities that it needs."""
     topic = ""
     for line in path.read_text().split("macro_rules!")[1].splitlines():
         if opened := re.fullmatch(r" {12}(\w+) \{", line):
@@ -64,7 +64,7 @@ def listed(path: Path) -> Iterator[tuple[str, set[str]]]:
 
 
 def told(prefix: str, case: str) -> Callable[[Stage], None] | None:
-    """The case as Python tells it."""
+    """The function of this package's tests that has the case."""
     topic, name = case.split("::")
     try:
         module = importlib.import_module(f"conformance.{prefix}{topic}")
@@ -75,7 +75,7 @@ def told(prefix: str, case: str) -> Callable[[Stage], None] | None:
 
 
 def reasons(prefix: str) -> dict[str, str]:
-    """What is left out, and why."""
+    """The cases that are left out, with the reasons."""
     by_topic = LISTS[prefix][1]
     return {
         f"{topic}::{name}": why
@@ -113,7 +113,7 @@ def test_a_store_keeps_its_promise(
 
 @pytest.mark.parametrize("prefix", LISTS)
 def test_every_case_is_told_or_left_out_with_a_reason(prefix: str) -> None:
-    """Prints what is left out, which `python/test -rP -k left_out` shows."""
+    """Prints the cases that are left out, which `python/test -rP -k left_out` shows."""
     cases, out = [case for case, _ in listed(LISTS[prefix][0])], reasons(prefix)
     assert len(cases) >= 90, "the list is written in another way now"
     here = {case for case in cases if told(prefix, case) is not None}

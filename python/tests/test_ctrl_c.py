@@ -18,13 +18,13 @@ from conftest import until
 import seinpaal
 from seinpaal import _native
 
-#: Holds the name if nobody outside can, says when it waits, and when an interrupt has ended that
-#: and left nothing.
+#: A program that waits for the name. It holds the name itself if no other program can, prints when
+#: it waits, and prints when an interrupt has ended the wait and left nothing behind.
 WAITER = """
 import asyncio, signal, sys, threading, time
 import seinpaal
 
-# Whoever runs the tests in the background may have had it ignored.
+# A shell that runs the tests in the background may have set the signal to be ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 url, name, wait, is_alone = sys.argv[1:5]
 store = seinpaal.connect(url)
@@ -65,7 +65,7 @@ LOCKS = ["acquire", "acquire with a timeout", "acquire_all", "asyncio"]
 
 @pytest.mark.parametrize("wait", LOCKS)
 def test_ctrl_c_ends_a_wait_and_leaves_nothing(url: str, name: str, wait: str) -> None:
-    # A store in memory has one program, which holds there itself.
+    # Only one program can use a store in memory, so this program holds the name itself.
     if url.startswith("memory:"):
         interrupt(url, name, wait, is_alone=True)
     else:
@@ -104,7 +104,7 @@ def interrupt(url: str, name: str, wait: str, is_alone: bool) -> None:
 def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(
     store: seinpaal.Seinpaal, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wait asks Python which thread is the main one. There, too, a handler may raise."""
+    """The wait asks Python which thread is the main one, and a handler may raise there, too."""
     nightly = store.mutex(name)
 
     def raises() -> threading.Thread:
@@ -115,6 +115,7 @@ def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(
         with pytest.raises(KeyboardInterrupt) as interrupt:
             nightly.acquire()
         monkeypatch.undo()
-        # What was raised has the frame of the wait, and lives as long as its handler.
+        # The exception keeps the frame of the wait alive while its handler runs, and nothing may be
+        # left in line meanwhile.
         assert interrupt.value.__traceback__ is not None
         until(lambda: nightly.snapshot().waiting_total == 0)

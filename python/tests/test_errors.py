@@ -1,4 +1,4 @@
-"""Errors: what they say, and that they come before anything is sent."""
+"""Errors: their texts, and that they are raised before anything is sent."""
 
 from __future__ import annotations
 

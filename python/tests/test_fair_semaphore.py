@@ -1,4 +1,4 @@
-"""The fair semaphore of sorted sets, and what the guide writes instead of it.
+"""The fair semaphore of sorted sets, and the guide's replacement for it.
 
 The tests show what the first gets wrong, and the second does not.
 
@@ -31,7 +31,7 @@ def original() -> Any:
     return SimpleNamespace(**names)
 
 
-#: A client of the old program, and one of the new one: each says whether it is let in.
+#: A client of the old program and a client of the new one. Each prints whether it is admitted.
 OLD_CLIENT = "import test_fair_semaphore as t, sys; print(t.original().acquire(sys.argv[1]) is not None)"
 NEW_CLIENT = """
 import seinpaal, sys

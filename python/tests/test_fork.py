@@ -20,14 +20,14 @@ from conftest import REDIS, STORES, until, url_of
 import seinpaal
 
 METHODS = ["fork", "forkserver", "spawn"]
-#: Stores that other programs share, and can hold a name of.
+#: Stores that several programs can share.
 SHARED = [kind for kind in STORES if kind != "memory"]
-#: What a child cannot use that its parent has used before.
+#: The stores that a child cannot use if its parent has used one, with the part that breaks.
 BROKEN_BY_FORK = {"file": "SQLite", "zookeeper": "its client"}
 
 
 def answers_of(method: str, *locks: seinpaal.Mutex) -> Any:
-    """What a child says that was started by this method: from a thread, and from asyncio."""
+    """The outputs of a child that was started by this method: from a thread, and from asyncio."""
     context: Any = multiprocessing.get_context(method)
     here, there = context.Pipe()
     child = context.Process(target=forks.try_both, args=(*locks, there))
@@ -47,7 +47,7 @@ def test_a_child_has_a_connection_of_its_own(
     kind: str, method: str, is_used: bool, is_held: bool, tmp_path: Path, name: str
 ) -> None:
     url = url_of(kind, tmp_path)
-    # Whether such a store was opened is a matter of the process, and this one has opened some.
+    # The check is about the whole process, and this process has opened such stores already.
     if kind in BROKEN_BY_FORK and method == "fork":
         run_apart(f"matrix({url!r}, {name!r}, {method!r}, {is_used}, {is_held})")
     else:
@@ -103,7 +103,7 @@ def run_apart(call: str) -> None:
 
 
 def in_child(work: Callable[[], None]) -> None:
-    """Runs it in a forked child, and fails if it fails."""
+    """Runs a function in a forked child, and fails if it fails."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -279,7 +279,7 @@ def test_a_child_does_not_keep_a_dead_parents_permit(tmp_path: Path, name: str) 
             os.kill(child, signal.SIGKILL)
 
 
-#: Ends as if it was killed inside a call: with the gate locked.
+#: A program that ends with the gate locked, as if it had been killed inside a call.
 INSIDE = """
 import fcntl, os, signal, sys, time, seinpaal
 url, name, gate = sys.argv[1:]

@@ -24,7 +24,7 @@ slots = seinpaal.connect(sys.argv[1], lazy=True).semaphore(sys.argv[2], 2)
 def serve():
     for _ in range(5):
         with slots as permit:
-            # Whoever else has this slot would have made it.
+            # Another holder of this slot would have made the file, and this line would fail.
             mark = f"{sys.argv[3]}/{permit.slot}"
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
             os.unlink(mark)

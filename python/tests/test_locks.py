@@ -64,7 +64,7 @@ def test_blocks_of_one_lock_nest_if_there_are_permits(store: seinpaal.Seinpaal, 
 
 
 def on_a_thread(work: Callable[[], object]) -> None:
-    """Runs it on a thread of its own, and raises what it raises."""
+    """Runs a function on a thread of its own, and raises its error."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(work).result()
 
@@ -75,7 +75,7 @@ def test_the_only_block_that_is_open_can_be_left_on_another_thread(
     nightly = store.mutex(name)
 
     def dependency() -> Iterator[seinpaal.Permit]:
-        """As FastAPI has them: each part may run on another thread of a pool."""
+        """A dependency as in FastAPI: each part may run on another thread of a pool."""
         with nightly as permit:
             yield permit
 

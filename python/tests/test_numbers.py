@@ -16,7 +16,7 @@ from seinpaal import errors
 
 Call = Callable[[seinpaal.Seinpaal, str, Any], object]
 
-#: Every argument that is a whole number, but for those of queues.
+#: Every argument that is a whole number, except those of queues.
 OF_LOCKS: dict[str, Call] = {
     "limit": lambda store, name, n: store.semaphore(name, n).acquire(),
     "exact limit": lambda store, name, n: store.semaphore(name, n, exactly=True).try_acquire(),
@@ -31,16 +31,16 @@ OF_LOCKS: dict[str, Call] = {
     "priority of a try": lambda store, name, n: store.mutex(name).try_acquire(priority=n),
     "max_waiting": lambda store, name, n: store.mutex(name).acquire(max_waiting=n),
 }
-#: Those of queues.
+#: Every argument of queues that is a whole number.
 OF_QUEUES: dict[str, Call] = {
     "limit of a queue": lambda store, name, n: store.queue(name).set_limit(n),
     "priority of an item": lambda store, name, n: store.queue(name).push("x", priority=n),
     "deliveries": lambda store, name, n: store.queue(name).push("x", deliveries=n),
     "concurrency": lambda store, name, n: store.queue(name).worker(print, concurrency=n),
 }
-#: Those of queues whose numbers are no counts of permits.
+#: The arguments of queues that are no counts of items in work.
 SETTINGS = {"deliveries", "concurrency"}
-#: Refused by all of them; -1 is a priority, and any number of workers above 0 is one.
+#: Numbers that every argument refuses. -1 is not among them, because it is a priority.
 BAD = [-(2**31), -(2**31) - 1, -(2**63) - 1, -(10**400)]
 LARGE = [2**32, 2**63, 10**400]
 

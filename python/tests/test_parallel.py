@@ -1,4 +1,4 @@
-"""Threads that do the same at the same moment. On a free-threaded build they really do."""
+"""Threads that work at the same moment, which a free-threaded build runs in parallel."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from conftest import REDIS, until
 
 import seinpaal
 
-#: Enough to meet at every step of what they do.
+#: Enough threads and rounds that two threads meet at every step.
 THREADS = 16
 ROUNDS = 10
 
 
 def at_once(work: Callable[[int], object], threads: int = THREADS) -> list[BaseException]:
-    """Runs ``work`` on threads that begin at one moment, and returns what they raised."""
+    """Runs ``work`` on threads that begin at one moment, and returns their errors."""
     barrier = threading.Barrier(threads)
     raised: list[BaseException] = []
 
@@ -41,7 +41,8 @@ def at_once(work: Callable[[int], object], threads: int = THREADS) -> list[BaseE
 
 
 def test_the_module_needs_no_gil_where_there_may_be_none() -> None:
-    # An extension that does not say so has the interpreter switch the GIL on.
+    # An extension that does not declare that it works without the GIL makes the interpreter switch
+    # the GIL on.
     needs_one = not sysconfig.get_config_var("Py_GIL_DISABLED")
     assert getattr(sys, "_is_gil_enabled", lambda: True)() is needs_one
 

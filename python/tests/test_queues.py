@@ -165,14 +165,14 @@ def test_a_worker_works_until_it_is_stopped(store: seinpaal.Seinpaal, name: str)
 
 
 class Mute(Exception):
-    """An exception that cannot be told."""
+    """An exception whose text cannot be made."""
 
     def __str__(self) -> str:
         raise RuntimeError("no text")
 
 
 def outcome_of(worker: seinpaal.Worker) -> object:
-    """What a worker returns or raises within a minute, whatever becomes of its threads."""
+    """The result or error of a worker within a minute, even if its threads hang."""
     outcomes: list[object] = []
 
     def run() -> None:

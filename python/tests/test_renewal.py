@@ -14,8 +14,7 @@ from conftest import REDIS, STORES, until, url_of
 
 import seinpaal
 
-#: With less a machine that is busy with other things may come too late, and a permit would be lost
-#: for good reason.
+#: With a shorter ttl a busy machine may renew too late, and a permit would rightly be lost.
 TTL = 10.0
 HOLDS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
@@ -85,7 +84,7 @@ def test_a_gil_held_for_three_ttls_keeps_its_permit_on_every_store(tmp_path: Pat
 
 
 def test_a_permit_without_renewal_would_have_been_lost(url: str, name: str) -> None:
-    """That the tests above can fail: a detached permit is renewed by nobody."""
+    """Shows that the tests above can fail: nobody renews a detached permit."""
     store = seinpaal.connect(url, ttl=2)
     store.mutex(name).acquire().detach()
     until(lambda: store.mutex(name).snapshot().holders_total == 0)

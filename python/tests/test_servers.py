@@ -29,7 +29,7 @@ parents = pytest.mark.parametrize(
     ("kind", "is_used"), PARENTS, ids=["file", "redis", "redis, used and held by the parent"]
 )
 
-#: What the module of a server has in common: a limit, and work that fails if it is exceeded.
+#: The common part of the modules of servers: a limit, and work that fails if the limit is exceeded.
 MODULE = """
 import os, time, seinpaal
 
@@ -39,7 +39,7 @@ held = store.mutex({name!r} + " parent").acquire() if {is_used} else None
 
 def work():
     with slots as permit:
-        # Whoever else has this slot would have made it.
+        # Another holder of this slot would have made the file, and this line would fail.
         mark = f"{directory}/{{permit.slot}}"
         os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
         time.sleep(0.01)
@@ -77,7 +77,7 @@ def write_modules(directory: Path, kind: str, name: str, is_used: bool) -> None:
 
 @contextmanager
 def serving(directory: Path, *command: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A server in a directory; its words go to a file. It is asked to end, and must end well."""
+    """A server in a directory, whose output goes to a file. It must shut down cleanly."""
     log = directory / "log"
     with open(log, "w") as words:
         server = subprocess.Popen(
@@ -93,7 +93,7 @@ def serving(directory: Path, *command: str) -> Iterator[tuple[subprocess.Popen[s
 
 
 def check(answers: list[list[Any]], server: int, is_used: bool) -> None:
-    """What workers say of their processes, of the parent's permit, and of the parent's name."""
+    """Checks the workers' reports: their processes, the parent's permit and its name."""
     workers = {answer[0] for answer in answers}
     assert len(workers) >= 2 and server not in workers
     expected = [False, False] if is_used else [False, None]

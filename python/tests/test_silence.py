@@ -1,4 +1,4 @@
-"""A store that falls silent: its permits are lost, and each way of telling tells it."""
+"""A store that falls silent: its permits are lost, and every way to learn of it works."""
 
 from __future__ import annotations
 

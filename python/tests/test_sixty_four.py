@@ -14,7 +14,7 @@ LIMIT = 4
 
 
 class Inside:
-    """Counts those who hold, and notes their slots and fences."""
+    """Counts the holders, and notes their slots and fences."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -39,7 +39,7 @@ class Inside:
             self._now -= 1
 
     def check(self, of: int) -> None:
-        """That so many were inside, each once, and the limit at once: neither more nor fewer."""
+        """Checks that so many were inside, each once, and never more than the limit at once."""
         assert sorted(self.came.values()) == list(range(of))
         assert self.most == LIMIT
         assert not self.had_a_slot_twice
@@ -159,7 +159,7 @@ def test_64_threads_and_64_asyncio_tasks_share_one_limit(store: seinpaal.Seinpaa
 
 
 def in_threads(work: object) -> None:
-    """Runs it in 64 threads, each with its number, and fails if one fails."""
+    """Runs a function in 64 threads, each with its number, and fails if one fails."""
     assert callable(work)
     ended: list[int] = []
 

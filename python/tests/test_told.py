@@ -1,4 +1,4 @@
-"""What a holder is told: that its permit is lost, and that somebody asks for it."""
+"""The news that a holder gets: that its permit is lost, and that a person asks for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conftest import until
 import seinpaal
 
 
-def test_who_is_evicted_learns_it_at_the_end_of_the_block(
+def test_an_evicted_holder_learns_it_at_the_end_of_the_block(
     store: seinpaal.Seinpaal, name: str
 ) -> None:
     nightly = store.mutex(name)

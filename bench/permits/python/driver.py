@@ -62,7 +62,7 @@ def main(kind, url, *words):
         with lock:
             pass
     say("ready")
-    # In a thread of its own: who waits for ever must not keep the program from ending with its
+    # In a daemon thread: a task that waits for ever must not keep the program from ending with its
     # input.
     for _ in sys.stdin:
         threading.Thread(target=go, args=(locks, plan), daemon=True).start()

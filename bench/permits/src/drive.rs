@@ -1,4 +1,4 @@
-//! The drivers in Rust: ours, and those of rslock and distributed-lock-redis. See `peer`.
+//! The drivers in Rust: those of Seinpaal, rslock and distributed-lock-redis. See `peer`.
 
 mod distributed_lock;
 mod names;
@@ -16,10 +16,10 @@ use tokio::task::LocalSet;
 
 use crate::{peer::OURS, times::now};
 
-/// Neither a hold nor a wait takes as long.
+/// A time that is longer than every hold and every wait.
 const FOREVER: Duration = Duration::from_secs(60);
 
-/// How one task has its permit and gives it back.
+/// The lock of one task: how the task acquires and releases it.
 trait Lock {
     type Held;
     async fn acquire(&self) -> io::Result<Self::Held>;
@@ -102,7 +102,7 @@ async fn sleep(time: Duration) {
     }
 }
 
-/// The lines of input; a thread reads them, for the runtime has better to do.
+/// The lines of input. A thread reads them, because a blocking read would stop the runtime.
 fn lines() -> tokio::sync::mpsc::UnboundedReceiver<()> {
     let (sender, lines) = tokio::sync::mpsc::unbounded_channel();
     std::thread::spawn(move || {

@@ -1,4 +1,5 @@
-//! Peers from their own package managers, once. What is missing on this machine is said.
+//! Installs peers with their own package managers, once. An error names a program that this machine
+//! lacks.
 
 use std::{
     fs, io,
@@ -6,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Fails if this program cannot be found, and says so.
+/// Fails with the program's name if this machine lacks the program.
 pub(crate) fn needs(program: &str) -> io::Result<()> {
     let found = Command::new("which").arg(program).stdout(Stdio::null()).status()?;
     if found.success() {
@@ -57,7 +58,7 @@ pub(crate) fn go(directory: &Path, program: &Path) -> io::Result<()> {
     run("go", Command::new("go").args(["build", "-o"]).arg(program).arg(".").current_dir(directory))
 }
 
-/// A program of this workspace, or of the project's.
+/// Builds a program of this workspace or of the project's workspace.
 pub(crate) fn cargo(workspace: &Path, package: &str) -> io::Result<()> {
     let build = ["build", "--release", "--locked", "--quiet", "-p", package];
     run("cargo", Command::new("cargo").args(build).current_dir(workspace))

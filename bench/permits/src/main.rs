@@ -91,7 +91,7 @@ impl Choices {
     }
 }
 
-/// Everybody's names.
+/// The names of all peers.
 fn peers() -> Vec<&'static str> {
     let mut names: Vec<_> = peer::all().iter().map(|peer| peer.name).collect();
     names
@@ -99,7 +99,7 @@ fn peers() -> Vec<&'static str> {
     names
 }
 
-/// Keeps those that are named; a name of nothing is a mistake.
+/// Keeps the elements that are named. Fails if a name has no element.
 fn keep<T>(of: &mut Vec<T>, names: &str, name: impl Fn(&T) -> &str) -> io::Result<()> {
     let names: Vec<&str> = names.split(',').collect();
     let unknown = names.iter().find(|wanted| !of.iter().any(|it| name(it) == **wanted));

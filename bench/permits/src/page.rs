@@ -1,5 +1,5 @@
-//! The generated part of docs/internals/performance.md: a line a row, and then each row with
-//! everybody in it.
+//! The generated part of docs/internals/performance.md: a line for each row, and then each row with
+//! all its peers.
 
 use std::{fs, io, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
 
 const BEGIN: &str = "<!-- made by `bench/run --page`: do not edit from here -->";
 const END: &str = "<!-- to here -->";
-/// So many fit into a line of 100 columns, together with what stands before them.
+/// The number of commits that fit into a line of 100 columns, after the text before them.
 const COMMITS_A_LINE: usize = 7;
 
 pub(crate) fn write(page: &Path, lines: &[Line]) -> io::Result<()> {
@@ -41,7 +41,7 @@ fn made(lines: &[Line]) -> String {
     )
 }
 
-/// The figures that a reader would have to work out.
+/// Sentences with figures that a reader would otherwise have to compute.
 fn in_short(lines: &[Line]) -> String {
     let of = |row: &str, what: &str| {
         let line = lines.iter().find(|line| line.row == row && line.who == "Seinpaal")?;
@@ -62,8 +62,8 @@ fn in_short(lines: &[Line]) -> String {
             "- A hundred processes that wait send {some} commands a second in all; ten thousand tasks of one process, {many}.\n"
         ))
     };
-    // Not those of a lone task: between its calls the server sleeps, and waking it is most of the
-    // cost.
+    // The row of a lone task is left out: the server sleeps between its calls, and waking the
+    // server is most of the cost.
     let lines = [
         carries("Many tasks, each at a name of its own", "apart"),
         carries("Many tasks at one name", "together"),
@@ -72,7 +72,7 @@ fn in_short(lines: &[Line]) -> String {
     lines.into_iter().flatten().collect()
 }
 
-/// Of what, and when the machine was how busy.
+/// The commits and the server that were measured, and the load of the machine.
 fn measured(lines: &[Line]) -> String {
     let mut commits: Vec<&str> = lines.iter().map(|line| line.commit.as_str()).collect();
     commits.sort_unstable();
@@ -90,13 +90,13 @@ fn measured(lines: &[Line]) -> String {
     )
 }
 
-/// The best peer first, and peers without figures last.
+/// The key by which peers are sorted: the best peer comes first, and peers without figures last.
 fn order(row: &Row, line: &Line) -> f64 {
     let first = line.figures.first().map_or(f64::INFINITY, |(_, of)| *of);
     if row.best == Best::Most && first.is_finite() { -first } else { first }
 }
 
-/// Ours and the best of the others, by each figure that both have.
+/// A line with Seinpaal and the best peer, for each figure that both have.
 fn beside(row: &Row, lines: &[&Line]) -> Option<String> {
     let ours = lines.iter().find(|line| line.who == "Seinpaal")?;
     let peers = || lines.iter().filter(|line| is_peer(line));

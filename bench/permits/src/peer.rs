@@ -1,15 +1,16 @@
-//! The peers, and how each is driven: a program of its own that speaks lines.
+//! The peers. Each is driven by a program of its own, which reads and prints lines.
 //!
 //! ```text
 //! DRIVER KIND URL tasks=N names=N limit=N hold=MS pause=MS count=N millis=MS
 //!        clients=0|1 stamps=0|1
 //! ```
-//! The driver connects, has each name once, and says `ready`. At each line of input every task asks
-//! for a permit (task `i` of the name `i % names`), holds it for `hold`, gives it back and pauses,
-//! `count` times or for `millis`. With `clients=1` each task has a connection of its own. Then the
-//! driver says `took NANOSECONDS PAIRS LEAST MOST`, the last two being those of one task. With
-//! `stamps=1` it says `held TASK ASKED GRANTED RELEASED` for each permit when it is back:
-//! nanoseconds of `CLOCK_MONOTONIC`. It ends when its input does.
+//! The driver connects, holds each name once, and prints `ready`. At each line of input every task
+//! asks for a permit (task `i` of the name `i % names`), holds it for `hold`, gives it back and
+//! pauses, `count` times or for `millis`. With `clients=1` each task has a connection of its own.
+//! Then the driver prints `took NANOSECONDS PAIRS LEAST MOST`, where the last two are the fewest
+//! and the most pairs of one task. With `stamps=1` it prints `held TASK ASKED GRANTED RELEASED`
+//! after the release of each permit, in nanoseconds of `CLOCK_MONOTONIC`. The driver ends when its
+//! input does.
 
 use std::{
     env, io,
@@ -19,9 +20,9 @@ use std::{
 
 use crate::{install, worker::Worker};
 
-/// Something to measure.
+/// A library that is measured.
 pub(crate) struct Peer {
-    /// As `--peers` names it, and the driver.
+    /// The name of the peer for `--peers` and for the driver.
     pub(crate) name: &'static str,
     pub(crate) shown: &'static str,
     pub(crate) version: &'static str,
@@ -88,7 +89,7 @@ impl Peer {
         self.name == OURS
     }
 
-    /// Installs what it needs; if that cannot be, the error says what is missing.
+    /// Installs the peer's packages. The error names a program that is missing.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         match self.language {
             Language::Rust => Ok(()),
@@ -102,8 +103,8 @@ impl Peer {
     /// Starts a driver, and waits until it is ready.
     pub(crate) fn start(&self, url: &str, plan: Plan) -> io::Result<Worker> {
         let mut command = self.driver()?;
-        // One client of Redisson's has dozens of threads: it is shared, as its own documents
-        // advise.
+        // A client of Redisson has dozens of threads, so the tasks share one, as Redisson's
+        // documents advise.
         let clients = plan.clients && self.language != Language::Java;
         command.args([self.name, url]).args(plan.words(clients));
         let mut worker = Worker::start(&mut command)?;
@@ -144,12 +145,12 @@ impl Plan {
     }
 }
 
-/// A place beside the drivers.
+/// A path below the directory of this crate.
 pub(crate) fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Where peers are built.
+/// A path below the directory in which peers are built.
 fn built(path: &str) -> PathBuf {
     here("../target/peers").join(path)
 }

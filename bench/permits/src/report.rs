@@ -1,5 +1,5 @@
-//! The measurements: a line of JSON for each row and peer, in a file in which a later run replaces
-//! what it measured again.
+//! The measurements: a file with a line of JSON for each row and peer. A later run replaces the
+//! lines that it measures again.
 
 use std::{fs, io, path::PathBuf, process::Command};
 
@@ -15,12 +15,12 @@ pub(crate) struct Line {
     pub(crate) version: String,
     /// The figures, and their names.
     pub(crate) figures: Vec<(String, f64)>,
-    /// Why there are no figures.
+    /// The reason for which there are no figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left_out: Option<String>,
-    /// How to have this figure alone.
+    /// The command that measures this line alone.
     pub(crate) command: String,
-    /// Of what it was measured: the commit, the server, and the machine's load at the time.
+    /// The measured commit. The fields after it are the server and the machine's load at the time.
     pub(crate) commit: String,
     pub(crate) server: String,
     pub(crate) load: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Opens the file, which need not be there yet.
+    /// Opens the file. A missing file counts as empty.
     pub(crate) fn open(file: PathBuf) -> io::Result<Self> {
         let text = match fs::read_to_string(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -49,18 +49,18 @@ impl Report {
         Ok(Self { lines, file, commit, server })
     }
 
-    /// Figures of a peer.
+    /// Notes the figures of a peer.
     pub(crate) fn of(&mut self, row: &Row, peer: &Peer, figures: &[(&str, f64)]) -> io::Result<()> {
         let command = format!("bench/run --only {} --peers {}", row.name, peer.name);
         self.add(row, (peer.shown, peer.version), figures, None, command)
     }
 
-    /// Figures of something that is no peer: a yardstick, or ours in another form.
+    /// Notes the figures of a line that is no peer: a yardstick, or Seinpaal in another form.
     pub(crate) fn form(&mut self, row: &Row, who: &str, figures: &[(&str, f64)]) -> io::Result<()> {
         self.add(row, (who, ""), figures, None, format!("bench/run --only {}", row.name))
     }
 
-    /// This peer could not be measured. The others are.
+    /// Notes the reason for which this peer could not be measured.
     pub(crate) fn left_out(
         &mut self,
         row: &Row,
@@ -109,7 +109,7 @@ impl Report {
     }
 }
 
-/// Three digits that matter, with thousands apart.
+/// A number with three significant digits and separated thousands.
 pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -127,7 +127,7 @@ fn grouped(number: i64) -> String {
     }
 }
 
-/// How busy the machine has been for a minute.
+/// The load of the machine in the last minute.
 fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN)

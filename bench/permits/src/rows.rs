@@ -1,4 +1,4 @@
-//! The rows of the table, and what they have in common.
+//! The rows of the table, and the parts that they share.
 
 mod embedded;
 mod grants;
@@ -16,7 +16,7 @@ use crate::{
     report::Report,
 };
 
-/// A row: what is measured of everyone in the same way.
+/// A row: one measurement that is made of every peer.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
@@ -33,7 +33,7 @@ pub(crate) enum Best {
 
 /// The parts that all rows use.
 pub(crate) struct Bench {
-    /// The names of those to measure; nothing means everyone.
+    /// The names of the peers to measure. `None` means every peer.
     pub(crate) wanted: Option<Vec<String>>,
     pub(crate) report: Report,
 }
@@ -111,7 +111,8 @@ pub(crate) fn all() -> Vec<Row> {
 }
 
 impl Bench {
-    /// Measures a row. What does not work is a line of its own, and the next row follows.
+    /// Measures a row. If that fails, the report gets a line with the error, and the next row can
+    /// still be measured.
     pub(crate) fn measure(&mut self, row: &Row) -> io::Result<()> {
         match (row.measure)(self, row) {
             Ok(()) => Ok(()),
@@ -123,7 +124,8 @@ impl Bench {
         self.wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|it| it == name))
     }
 
-    /// Ours in another form, and yardsticks, are left out only if others are asked for.
+    /// Returns whether to measure yardsticks and other forms of Seinpaal. They are left out if
+    /// `--peers` names only other peers.
     pub(crate) fn wants_ours(&self) -> bool {
         self.wants(peer::OURS)
     }
@@ -160,7 +162,7 @@ impl Bench {
     }
 }
 
-/// A runtime for what is measured in this process.
+/// Runs a measurement in this process, on a runtime of its own.
 fn block_on<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(work)

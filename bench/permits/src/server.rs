@@ -1,5 +1,5 @@
-//! A fresh Redis server that keeps nothing on disk, and what is counted of it: instructions,
-//! commands, time, memory.
+//! A fresh Redis server that keeps nothing on disk, and its counts: instructions, commands,
+//! processor time, memory.
 
 use std::{
     cell::Cell,
@@ -18,21 +18,21 @@ use tempfile::TempDir;
 use crate::{install, worker::processor_time};
 
 const START: Duration = Duration::from_secs(60);
-/// Long enough for what happens once a second.
+/// A time that is long enough to see work that the server does once a second.
 const IDLE: Duration = Duration::from_secs(3);
 const END: &str = "the tap ends here";
 
-/// A server. It is killed, by its process id, when this is dropped.
+/// A server. Dropping the handle kills the server by its process id.
 pub(crate) struct Server {
     dir: TempDir,
     port: u16,
     child: Child,
-    /// Instructions a second of what it does by the clock, which are no part of any count.
+    /// The instructions a second of an idle server, which are subtracted from every count.
     by_clock: f64,
     since: Cell<Instant>,
 }
 
-/// Listens to what clients send.
+/// A listener to the commands that clients send.
 pub(crate) struct Tap {
     observer: redis::Connection,
     lines: JoinHandle<u32>,
@@ -43,8 +43,9 @@ impl Server {
         Self::of(Command::new("redis-server"), &[])
     }
 
-    /// One under callgrind. What it does by the clock is made rare. `serverCron` is not counted: it
-    /// asks the allocator for its statistics, which takes twice as many instructions as a renewal.
+    /// Starts a server under callgrind, whose periodic work is made rare. `serverCron` is not
+    /// counted: it asks the allocator for its statistics, which takes twice as many instructions as
+    /// a renewal.
     pub(crate) fn counted() -> io::Result<Self> {
         ["valgrind", "callgrind_control"].into_iter().try_for_each(install::needs)?;
         let mut command = Command::new("valgrind");
@@ -86,22 +87,22 @@ impl Server {
         client.get_connection().map_err(io::Error::other)
     }
 
-    /// From here on instructions are counted.
+    /// Begins to count instructions.
     pub(crate) fn count(&self) -> io::Result<()> {
         self.control(&["-i", "on"])?;
         self.since.set(Instant::now());
         self.control(&["-z"])
     }
 
-    /// How many instructions it has executed since the last [`Self::count`].
+    /// The number of instructions that the server has executed since the last [`Self::count`].
     pub(crate) fn counted_since(&self) -> io::Result<f64> {
         let (before, seconds) = (self.dumps().count(), self.since.get().elapsed().as_secs_f64());
         self.control(&["-d"])?;
         let until = Instant::now() + START;
         loop {
             let newest = self.dumps().nth(before).map(fs::read_to_string).transpose()?;
-            // The line at the end tells that the file is whole. It counts some of what is not
-            // collected.
+            // The line `totals:` at the end shows that the file is whole. Its number cannot be
+            // used, because it includes functions that are not counted.
             let lines = || newest.as_deref().unwrap_or_default().lines();
             let is_whole = lines().any(|line| line.starts_with("totals: "));
             let total = lines().find_map(|line| line.strip_prefix("summary: "));
@@ -117,8 +118,8 @@ impl Server {
         }
     }
 
-    /// Lets Lua collect what scripts have left. Otherwise few calls may pay for many before them,
-    /// or for none.
+    /// Lets Lua collect the garbage of earlier scripts. Otherwise a few calls may pay for many
+    /// calls before them, or for none.
     pub(crate) fn collect(&self) -> io::Result<()> {
         let collect = "return collectgarbage('collect')";
         ask(&mut self.connect()?, redis::cmd("EVAL").arg(collect).arg(0))
@@ -145,7 +146,7 @@ impl Server {
         processor_time(&format!("/proc/{}", self.child.id()))
     }
 
-    /// The bytes that its data and its clients take.
+    /// The bytes that the server's data and clients take.
     pub(crate) fn memory(&self) -> io::Result<f64> {
         let info: String = ask(&mut self.connect()?, redis::cmd("INFO").arg("memory"))?;
         let used = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
@@ -153,7 +154,7 @@ impl Server {
         used.ok_or_else(|| io::Error::other("INFO memory without used_memory"))
     }
 
-    /// Starts to listen; what was sent before is not heard.
+    /// Starts to listen. Commands that were sent before are not heard.
     pub(crate) fn tap(&self) -> io::Result<Tap> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.write_all(b"MONITOR\r\n")?;
@@ -177,7 +178,7 @@ impl Tap {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = (self.child.kill(), self.child.wait()); // both fail only if it has ended
+        let _ = (self.child.kill(), self.child.wait()); // errors mean that it has ended
     }
 }
 
@@ -189,8 +190,8 @@ pub(crate) fn ask<T: FromRedisValue>(
     command.query(connection).map_err(io::Error::other)
 }
 
-/// Commands that a script called are marked, and so are not counted; nor is the observer's own
-/// greeting.
+/// Returns whether a client sent this command. Commands that a script called have a mark. The
+/// observer's own greeting does not count.
 fn is_sent(line: &str) -> bool {
     let source = line.split_once(" [").and_then(|(_, rest)| rest.split_once(']'));
     source.is_some_and(|(source, command)| {

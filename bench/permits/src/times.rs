@@ -1,8 +1,8 @@
-//! Medians, and the clock that all drivers go by.
+//! Medians, and the clock of all drivers.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The value in the middle; not a number if there is none.
+/// The median. It is NaN if there are no values.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_unstable_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! A driver that runs.
+//! A running driver.
 
 use std::{
     fs,
@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A driver that says nothing for this long is given up.
+/// A driver that prints nothing for this long counts as failed.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// A process that speaks lines; killed, by its process id, when this is dropped.
+/// A process that reads and prints lines. Dropping the handle kills the process by its id.
 pub(crate) struct Worker {
     process: Child,
     input: ChildStdin,
@@ -24,12 +24,12 @@ pub(crate) struct Worker {
 pub(crate) struct Took {
     pub(crate) nanoseconds: f64,
     pub(crate) pairs: f64,
-    /// Of one task.
+    /// The fewest pairs of one task. The field after it has the most.
     pub(crate) least: f64,
     pub(crate) most: f64,
 }
 
-/// A permit that was had, in nanoseconds of the clock that all drivers go by.
+/// A permit that a task has held, in nanoseconds of the clock of all drivers.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) asked: u64,
@@ -46,7 +46,7 @@ impl Worker {
         let (sender, said) = channel();
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let _ = sender.send(line); // nobody listens at the end
+                let _ = sender.send(line); // an error means that the measurement is over
             }
         });
         Ok(Self { process, input, said })
@@ -56,7 +56,7 @@ impl Worker {
         self.input.write_all(b"go\n")
     }
 
-    /// Waits for a line that begins with this word, and returns the numbers behind it.
+    /// Waits for a line that begins with this word, and returns the numbers after it.
     pub(crate) fn hear(&mut self, word: &str) -> io::Result<Vec<f64>> {
         loop {
             let line = self.said.recv_timeout(SILENCE).map_err(|error| self.gone(error))?;
@@ -73,7 +73,7 @@ impl Worker {
         }
     }
 
-    /// The permits that it tells of until then, or until it says that the round is over.
+    /// The permits that the driver reports until `end`, or until it reports the end of the round.
     pub(crate) fn held_until(&mut self, end: Instant) -> Vec<Held> {
         let mut held = Vec::new();
         while let Ok(line) = self.said.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -87,7 +87,7 @@ impl Worker {
         held
     }
 
-    /// The processor time of all its threads so far, in nanoseconds.
+    /// The processor time of all threads of the driver so far, in nanoseconds.
     pub(crate) fn cpu(&self) -> f64 {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id()));
         let tasks = tasks.into_iter().flatten().flatten();
@@ -107,7 +107,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = (self.process.kill(), self.process.wait()); // both fail only if it has ended
+        let _ = (self.process.kill(), self.process.wait()); // errors mean that it has ended
     }
 }
 
@@ -116,7 +116,7 @@ fn parse(mut words: impl Iterator<Item = impl AsRef<str>>) -> Option<Held> {
     Some(Held { asked: number()?, granted: number()?, released: number()? })
 }
 
-/// Nanoseconds that a thread has run, by its directory under /proc; 0 if it has ended.
+/// The nanoseconds that a thread has run, by its directory under /proc. 0 if the thread has ended.
 pub(crate) fn processor_time(thread: &str) -> f64 {
     let text = fs::read_to_string(format!("{thread}/schedstat")).unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or_default()

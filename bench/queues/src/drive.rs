@@ -1,4 +1,4 @@
-//! The drivers in Rust: ours, and that of apalis.
+//! The drivers in Rust: those of Seinpaal and of apalis.
 
 mod apalis;
 mod seinpaal;
@@ -20,7 +20,7 @@ use crate::{measure::now, number};
 const TELL_EVERY: Duration = Duration::from_millis(20);
 const PAYLOAD_BYTES: usize = 64;
 
-/// As another program's driver is called: see `peer`.
+/// Runs a driver, with the arguments that every driver takes: see `peer`.
 pub(crate) fn run(args: &[String]) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -81,7 +81,7 @@ impl Tally {
         Arc::new(Self { done: AtomicU64::new(0), last: AtomicU64::new(0), notes_latency })
     }
 
-    /// An item was worked on.
+    /// Notes that an item was worked on.
     fn note(&self, payload: &str) {
         if self.notes_latency {
             let pushed: u64 = payload.trim_end_matches('x').parse().unwrap_or_default();
@@ -92,19 +92,19 @@ impl Tally {
     }
 }
 
-/// Says that all is ready, waits for the order to begin, and from then on tells what is done until
-/// input ends.
+/// Prints `ready`, waits for the order to begin, and from then on prints the progress until input
+/// ends.
 async fn until_told(tally: &Arc<Tally>) {
     let (sender, told) = oneshot::channel();
     println!("ready");
     thread::spawn(move || {
         let mut lines = io::stdin().lock().lines();
-        let _ = lines.next().map(|_| sender.send(())); // nobody waits if the program ends
+        let _ = lines.next().map(|_| sender.send(())); // an error means that the program ends
         lines.for_each(drop);
         std::process::exit(0);
     });
     let tally = Arc::clone(tally);
-    let _ = told.await; // else the program ends
+    let _ = told.await; // the program ends if no order comes
     thread::spawn(move || tell(&tally));
 }
 

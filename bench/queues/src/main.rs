@@ -16,7 +16,7 @@ use std::{io, process::ExitCode};
 
 use peer::Peer;
 
-/// How many items are pushed and drained, unless told otherwise.
+/// The number of items that are pushed and drained, unless `--items` is given.
 const ITEMS: u64 = 5_000;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! The measurement, which is the same for each peer.
+//! The measurement of a peer.
 
 use std::{
     io, thread,
@@ -16,11 +16,11 @@ use crate::{
 const BATCH: u64 = 50;
 /// Items for the idle worker, one by one.
 const LATENCIES: u64 = 200;
-/// Milliseconds between them, so that the worker is idle again.
+/// The milliseconds between two items, so that the worker is idle again.
 const GAP: u64 = 20;
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// A peer that does not move for this long is given up. One of them looks every thirty seconds
-/// only.
+/// A peer without progress for this long counts as failed. One peer looks for items only every
+/// thirty seconds.
 const STALL: Duration = Duration::from_secs(45);
 
 /// Items a second, and microseconds of processor time an item: of the server, and of the clients.
@@ -31,7 +31,7 @@ pub(crate) struct Rate {
     pub(crate) clients: f64,
 }
 
-/// Everything about a peer. What it cannot do, or did not finish, is `None`.
+/// The figures of a peer. A figure is `None` if the peer cannot do that work or did not finish it.
 pub(crate) struct Figures {
     pub(crate) push_one: Rate,
     pub(crate) push_many: Rate,
@@ -58,7 +58,7 @@ fn push(peer: &Peer, items: u64, batch: u64) -> io::Result<Rate> {
     Ok(Rate { a_second: items as f64 * 1e9 / took as f64, server, clients: 0.0 })
 }
 
-/// Pushes all, and then lets this many workers loose upon them.
+/// Pushes all items, and then lets this many workers drain them.
 fn drain(peer: &Peer, items: u64, workers: u64, concurrency: u64) -> io::Result<Option<Rate>> {
     let server = Server::start(peer.place)?;
     peer.push(&server.url(), items, BATCH, 0)?;
@@ -77,7 +77,7 @@ fn drain(peer: &Peer, items: u64, workers: u64, concurrency: u64) -> io::Result<
     }))
 }
 
-/// Returns the moment of the last item's end, or nothing if they do not come to it.
+/// Returns the moment of the last item's end, or `None` if the workers do not finish.
 fn until_drained(crew: &[Worker], items: u64) -> Option<u64> {
     let mut done = vec![(0, 0); crew.len()];
     let mut moved = Instant::now();
@@ -99,13 +99,14 @@ fn until_drained(crew: &[Worker], items: u64) -> Option<u64> {
     done.into_iter().map(|(_, last)| last).max()
 }
 
-/// One idle worker, and items one by one: from just before each push to the start of its handler.
+/// The latencies of items that are pushed one by one to an idle worker, from just before each push
+/// to the start of its handler.
 fn latencies(peer: &Peer) -> io::Result<Vec<u64>> {
     let server = Server::start(peer.place)?;
     let mut worker = peer.work(&server.url(), 1, "latency")?;
     worker.until_ready()?;
     worker.begin()?;
-    thread::sleep(Duration::from_secs(1)); // until it is idle
+    thread::sleep(Duration::from_secs(1)); // until the worker is idle
     peer.push(&server.url(), LATENCIES, 1, GAP)?;
     let (mut late, mut moved) = (Vec::new(), Instant::now());
     while (late.len() as u64) < LATENCIES && moved.elapsed() < STALL {
@@ -121,7 +122,7 @@ fn latencies(peer: &Peer) -> io::Result<Vec<u64>> {
     Ok(late)
 }
 
-/// Nanoseconds of the clock that all drivers go by.
+/// The time by the clock of all drivers, in nanoseconds.
 pub(crate) fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

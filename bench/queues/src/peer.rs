@@ -1,4 +1,4 @@
-//! The peers, and how each is driven: a program of its own that speaks lines.
+//! The peers. Each is driven by a program of its own, which reads and prints lines.
 //!
 //! ```text
 //! DRIVER push URL ITEMS BATCH GAP_MS    pushes, and says `pushed NANOSECONDS`
@@ -27,7 +27,7 @@ pub(crate) enum Place {
     Directory,
 }
 
-/// Something to measure.
+/// A library that is measured.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) shown: &'static str,
@@ -79,7 +79,7 @@ pub(crate) fn all() -> io::Result<Vec<Peer>> {
 }
 
 impl Peer {
-    /// Pushes, and returns how long that took, in nanoseconds.
+    /// Pushes items, and returns how long that took, in nanoseconds.
     pub(crate) fn push(&self, url: &str, items: u64, batch: u64, gap: u64) -> io::Result<u64> {
         let numbers = [items, batch, gap].map(|number| number.to_string());
         let output = self.command("push", url).args(numbers).stderr(Stdio::inherit()).output()?;
@@ -100,7 +100,8 @@ impl Peer {
         let (sender, said) = channel();
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let _ = parse(&line).map(|said| sender.send(said)); // nobody listens at the end
+                // An error of the channel means that the measurement is over.
+                let _ = parse(&line).map(|said| sender.send(said));
             }
             let _ = sender.send(Said::Ended);
         });
@@ -130,7 +131,7 @@ impl Worker {
         self.said.try_iter()
     }
 
-    /// The processor time that it has used so far, in microseconds.
+    /// The processor time that the worker has used so far, in microseconds.
     pub(crate) fn cpu(&self) -> f64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
         let stat = stat.unwrap_or_default();
@@ -143,7 +144,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = (self.process.kill(), self.process.wait()); // both fail only if it has ended
+        let _ = (self.process.kill(), self.process.wait()); // errors mean that it has ended
     }
 }
 

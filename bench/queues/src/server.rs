@@ -1,4 +1,4 @@
-//! Where a peer's items are: a fresh Redis that keeps nothing on disk, or a directory.
+//! The place of a peer's items: a fresh Redis that keeps nothing on disk, or a directory.
 
 use std::{
     io::{self, Read, Write},
@@ -14,7 +14,7 @@ use crate::peer::Place;
 
 const START: Duration = Duration::from_secs(20);
 
-/// A fresh place. A server is killed, by its process id, when this is dropped.
+/// A fresh place. Dropping the handle kills a server by its process id.
 pub(crate) struct Server {
     dir: TempDir,
     redis: Option<(u16, Child)>,
@@ -51,7 +51,8 @@ impl Server {
         }
     }
 
-    /// The processor time that the server has used so far, in microseconds; 0 without one.
+    /// The processor time that the server has used so far, in microseconds. 0 if there is no
+    /// server.
     pub(crate) fn cpu(&self) -> f64 {
         let info = self.info("cpu").unwrap_or_default();
         let of = |key: &str| {
@@ -74,7 +75,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some((_, child)) = &mut self.redis {
-            let _ = (child.kill(), child.wait()); // both fail only if it has ended
+            let _ = (child.kill(), child.wait()); // errors mean that it has ended
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The table, a row a peer, printed as it is measured.
+//! The table, with a row for each peer, which is printed as soon as it is measured.
 
 use std::{fs, io};
 
 use crate::measure::{Figures, Rate};
 
-/// How many worker processes, with how many items at once each.
+/// The numbers of worker processes, each with the number of items that a worker has at a time.
 pub(crate) const DRAINS: [(u64, u64); 3] = [(1, 1), (8, 1), (1, 64)];
 
 pub(crate) fn head(items: u64) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The command line, as clap reads it. What the words mean is in docs/guide/command-line.md.
+//! The command line, as clap reads it. docs/guide/command-line.md explains the commands and flags.
 
 #[cfg(test)]
 mod alone;
@@ -29,7 +29,7 @@ pub(crate) use look::{ListArgs, ShowArgs, SortBy, TopArgs, Width};
 pub(crate) use run::{AcquireArgs, EntryArgs, OnConflict, OnLost, OnUnreachable, RunArgs};
 pub(crate) use seinpaal_words::ticket::TicketStart;
 
-/// The heading of what every command understands.
+/// The heading of the options that every command understands.
 const EVERYWHERE: &str = "Everywhere";
 
 fn after(parts: &[&str]) -> String {
@@ -69,14 +69,14 @@ enum OnlyRun {
 }
 
 impl Arguments {
-    /// Reads the command line. Building the parser of all commands, and freeing it, takes longer
-    /// than anything else here. So if the first word is `run`, a parser of `run` alone tries first.
-    /// Only if it fails, or is asked for help, does the parser of all commands read the line.
+    /// Reads the command line. Building and freeing the parser of all commands takes most of the
+    /// time of a read. So if the first word is `run`, a parser of `run` alone tries first. Only if
+    /// it fails, or is asked for help, does the parser of all commands read the line.
     pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
         Self::read_from(words).map(Self::settled)
     }
 
-    /// Sets the flags that another flag stands for.
+    /// Sets the flags for which another flag is an abbreviation.
     fn settled(mut self) -> Self {
         if let CliCommand::Run(RunArgs { entry, on_conflict: OnConflict::Skip, .. }) =
             &mut self.command
@@ -100,7 +100,7 @@ impl Arguments {
     }
 }
 
-/// What every command understands, before and after its name.
+/// The options that every command understands, before and after its name.
 #[derive(Args, Debug)]
 pub(crate) struct Global {
     /// Where the permits are kept: file:///DIR, redis://HOST, memory: (default: SEINPAAL_STORE,
@@ -141,7 +141,7 @@ pub(crate) enum CliCommand {
     /// List the names in use
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     List(ListArgs),
-    /// Show who holds and who waits
+    /// Show the holders and the waiters of a name
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Show(ShowArgs),
     /// Watch all names, or one of them, as they change
@@ -159,7 +159,7 @@ pub(crate) enum CliCommand {
     /// End a holder's lease or a waiter's place; its client learns of it at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Evict(NameAndTicket),
-    /// Ask a holder to hand over; it is told who asks and why, and decides
+    /// Ask a holder to hand over; the holder is told who asks and why, and decides
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Ask(AskArgs),
     /// Push items into a queue, work on them, inspect and control it
@@ -170,7 +170,7 @@ pub(crate) enum CliCommand {
     /// Serve web pages that show all names, and metrics (needs a build with `serve`)
     #[command(after_long_help = after(&[serve::ABOUT, ENVIRONMENT, TABLE]))]
     Serve(serve::ServeArgs),
-    /// Check the store: what is at risk, what to do, and how long an outage a ttl survives
+    /// Check the store: risks, their remedies, and how long an outage a ttl survives
     #[command(after_long_help = after(&[DOCTOR_STATUS, ENVIRONMENT, TABLE]))]
     Doctor(DoctorArgs),
     /// Measure the store, which loads it for about ten seconds
@@ -212,7 +212,7 @@ pub(crate) struct AskArgs {
     /// The reason, told to the holder and shown to people: at most 512 bytes
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     pub(crate) reason: String,
-    /// Who asks, at most 128 bytes (default: this user at this host)
+    /// The person or program that asks, at most 128 bytes (default: this user at this host)
     #[arg(long, value_name = "NAME", value_parser = values::text)]
     pub(crate) by: Option<String>,
 }
@@ -229,19 +229,19 @@ pub(crate) struct LimitArgs {
     /// The name that the permits belong to
     #[arg(value_parser = values::name)]
     pub(crate) name: Name,
-    /// The new limit; 0 admits nobody. A limit below what is held evicts nobody
+    /// The new limit; 0 admits nobody. A limit below the number of held permits evicts nobody
     #[arg(value_name = "N", value_parser = values::count_or_zero(MAX_LIMIT))]
     pub(crate) limit: Option<u32>,
-    /// Give the slots these names, from slot 0 up, with commas between them; the limit is how many
-    /// there are
+    /// Give the slots these names, from slot 0 up, with commas between them; their number becomes
+    /// the limit
     ///
     /// CMD then finds the name of its slot in SEINPAAL_SLOT_NAME, and `run --slot NAME` waits for
-    /// that one. A name has 1 to 64 bytes. While anybody holds or waits, names can only be added at
-    /// the end.
+    /// that slot. A name has 1 to 64 bytes. While anybody holds or waits, names can only be added
+    /// at the end.
     #[arg(long, value_name = "NAME,...", conflicts_with = "limit", value_parser = values::slot_names)]
     pub(crate) slots: Option<SlotNames>,
-    /// Remove the limit that was set, and names for slots; what holders and waiters state applies
-    /// again
+    /// Remove the limit that was set, and the names of slots; the limit that holders and waiters
+    /// state applies again
     #[arg(long, conflicts_with_all = ["limit", "slots"])]
     pub(crate) unset: bool,
 }
@@ -263,7 +263,7 @@ pub(crate) struct DoctorArgs {
     /// restart guard allows)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
-    /// Look at so many stored names and queues, to see whether any contradicts itself; 0: at none
+    /// Look at this many stored names and queues for contradictions; 0: at none
     #[arg(long, value_name = "N", default_value = "1000", value_parser = values::count_or_zero(1_000_000))]
     pub(crate) ledgers: u32,
 }

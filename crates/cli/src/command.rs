@@ -1,4 +1,4 @@
-//! One module a command, and the way in and the way out of each.
+//! The commands, one in each module, and the code that starts and ends all of them.
 
 mod acquire;
 mod bench;
@@ -25,15 +25,16 @@ use crate::{
     top,
 };
 
-/// Carries out the command line. Returns the exit status, also where a mistake of ours ends it.
+/// Carries out the command line. Returns the exit status, even after a panic.
 pub(crate) fn main() -> u8 {
     voice::say_panics();
     catch_unwind(carry_out).unwrap_or_else(|_| Exit::Internal.code())
 }
 
-/// Reads the command line, does what it says, and says why if that failed. Returns the exit status.
+/// Reads and obeys the command line, and prints the reason of a failure. Returns the exit status.
 fn carry_out() -> u8 {
-    // Before clap sees the line, which knows neither: these are processes that we start beside CMD.
+    // These arguments are read before clap sees the line, because clap does not know them. They
+    // make this program one of the processes that a `run` starts beside CMD.
     if env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
         return guard::watch::main();
     }
@@ -52,13 +53,13 @@ fn carry_out() -> u8 {
         exit
     });
     output::voice::part();
-    // The connection was dropped before: whatever stands in a line leaves it. See `blocking::part`
-    // for why this is said.
+    // The connection was dropped before, so every waiting request leaves its line. `blocking::part`
+    // says why this call is needed.
     seinpaal::blocking::part();
     exit.code()
 }
 
-/// Does what the line says, as a keeper if an order stands before it.
+/// Obeys the line, as a keeper if an order stands before it.
 fn obey(arguments: &Arguments, order: Option<KeeperOrder>) -> (Voice, Result<Exit, Failure>) {
     let global = &arguments.global;
     let voice = Voice::new(global.quiet, global.verbose);
@@ -95,7 +96,7 @@ fn dispatch(global: &Global, command: &CliCommand, voice: Voice) -> Result<Exit,
     }
 }
 
-/// Help goes to stdout; everything else that clap has to say is one line and a usage error.
+/// Prints clap's help on stdout. Every other message of clap becomes one line and a usage error.
 fn explain(error: &clap::Error) -> Result<Exit, Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -109,8 +110,8 @@ fn explain(error: &clap::Error) -> Result<Exit, Failure> {
     }
 }
 
-/// Finds the argument, which clap does not name. It is the first odd one: CMD's own may be any
-/// bytes, and they stand behind all of ours.
+/// Describes the argument that is not UTF-8, because clap does not name it. It is the first such
+/// argument: CMD's own arguments may be any bytes, but they stand behind all of ours.
 fn invalid_utf8() -> String {
     let mut arguments = env::args_os().enumerate().skip(1);
     let odd = arguments.find_map(|(at, argument)| Some((at, argument.into_string().err()?)));
@@ -123,7 +124,7 @@ fn invalid_utf8() -> String {
     }
 }
 
-/// clap's words up to the first blank line, in one line.
+/// Returns clap's message up to the first blank line, as one line.
 fn first_lines(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());

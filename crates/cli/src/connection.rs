@@ -1,4 +1,4 @@
-//! The parts that commands share: a runtime, and a connection to the store that was chosen.
+//! The parts that commands share: a runtime, and a connection to the chosen store.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::{
     settings::{self, StoreChoice},
 };
 
-/// How long a connection that is not needed any more may take to give back what is left.
+/// How long a closing connection may take to give back the remaining permits.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Runs `work` on this thread, which is the main one: see [`run`](crate::run).
+/// Runs `work` on this thread, which must be the main thread: see [`run`](crate::run).
 pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::internal(format!("cannot start: {error}")))?.block_on(work)
@@ -37,8 +37,8 @@ pub(crate) async fn connect(
     Ok(seinpaal)
 }
 
-/// The connection of a `run`. Where it has no thread of its own, its task is told to `task`, and is
-/// to be waited for once all else of the connection is dropped.
+/// Makes the connection of a `run`. If the connection has no thread of its own, its task is put
+/// into `task`. The caller must await the task after it has dropped the rest of the connection.
 pub(crate) async fn connect_here(
     choice: &StoreChoice,
     ttl: Option<Duration>,
@@ -55,14 +55,14 @@ pub(crate) async fn connect_here(
     Ok(seinpaal)
 }
 
-/// Lets the task of a connection give back what is left, for a second at most.
+/// Waits until the task of a connection has given back the remaining permits, for a second at most.
 pub(crate) async fn part(task: Option<JoinHandle<()>>) {
     if let Some(task) = task {
-        let _ = timeout(LAST_WORDS, task).await; // the process ends, which gives back all the same
+        let _ = timeout(LAST_WORDS, task).await; // the end of the process gives them back, too
     }
 }
 
-/// Connects, and asks one thing, about this name if there is one.
+/// Connects, and asks `question`. A failure names the store, and also `name` unless that is empty.
 pub(crate) fn ask<T, F>(
     global: &Global,
     voice: Voice,
@@ -76,7 +76,7 @@ where
     ask_at(&settings::choose(global)?, voice, client, name, question)
 }
 
-/// As above, for a store that is already chosen.
+/// Does the same as [`ask`] for a store that is already chosen.
 pub(crate) fn ask_at<T, F>(
     choice: &StoreChoice,
     voice: Voice,

@@ -1,4 +1,4 @@
-//! Exit statuses, and what each means: scripts depend on them.
+//! The exit statuses and their meanings. Scripts depend on them.
 
 use seinpaal::{
     AdminError, ConnectError, PushError, QueueError, WorkError,
@@ -7,37 +7,37 @@ use seinpaal::{
 
 use crate::output::NamedStore;
 
-/// How the program ends.
+/// An end of the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// Success.
     Success,
-    /// The status of CMD or of a keeper, 128+n for a signal n that ended CMD or our own wait, or
-    /// the 1 of `doctor`.
+    /// A status that this program passes on or makes: that of CMD or of a keeper, 128+n for a
+    /// signal n that ended CMD or our own wait, or the 1 of `doctor`.
     Status(u8),
-    /// No permit was had: 75, or what `-E` says.
+    /// No permit was acquired: 75, or the status that `-E` names.
     NotAcquired(u8),
     /// Bad flags or values.
     Usage,
     /// The store cannot be reached or has no room: try again later.
     Unreachable,
-    /// A mistake of ours, or damaged data in the store.
+    /// A mistake in this program, or damaged data in the store.
     Internal,
-    /// The store refuses us.
+    /// The store refuses this user.
     Forbidden,
     /// Another limit is stored, or the configuration cannot work.
     Conflict,
-    /// The lease was lost and CMD stopped; or the ticket that was named is gone.
+    /// The lease was lost and CMD stopped, or the given ticket is gone.
     Lost,
     /// `--max-hold` was reached.
     MaxHold,
-    /// CMD is there and cannot be executed.
+    /// CMD was found, but cannot be executed.
     CannotExecute,
     /// CMD was not found.
     NotFound,
 }
 
-/// The status when no permit was had, unless `-E` says another.
+/// The status if no permit was acquired, unless `-E` names another.
 pub(crate) const NOT_ACQUIRED: u8 = 75;
 
 /// The table for `--help` and the manual pages.
@@ -62,7 +62,7 @@ Exit status:
            queue work: signal n before the queue was empty, or twice";
 
 impl Exit {
-    /// 128+n, as shells have it.
+    /// Makes the status 128+n, as shells do.
     pub(crate) fn signal(number: i32) -> Self {
         Self::Status(u8::try_from(128 + number).unwrap_or(u8::MAX))
     }
@@ -96,12 +96,12 @@ impl Failure {
         Self { exit, message: Some(message.to_string()) }
     }
 
-    /// This failure, with the name and the store that it is about.
+    /// Adds the name and the store to the message.
     pub(crate) fn about(self, subject: NamedStore<'_>) -> Self {
         Self { message: self.message.map(|message| subject.line(&message)), ..self }
     }
 
-    /// An end without a message.
+    /// Makes an end without a message.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self { exit, message: None }
     }
@@ -121,7 +121,7 @@ impl From<StoreError> for Failure {
             StoreErrorKind::Unreachable | StoreErrorKind::Full => Exit::Unreachable,
             StoreErrorKind::Forbidden => Exit::Forbidden,
             StoreErrorKind::Misconfigured | StoreErrorKind::OtherVersion => Exit::Conflict,
-            // Corrupt, Closed, Internal, and kinds that a later crate may add.
+            // The other kinds are Corrupt, Closed, Internal, and those that a later crate may add.
             _ => Exit::Internal,
         };
         Self::new(exit, error)

@@ -1,11 +1,11 @@
-//! `acquire --while-pid`: permits that somebody keeps until a process ends.
+//! `acquire --while-pid`: permits that a keeper holds until a process ends.
 //!
-//! Three processes have a part in it. `acquire` itself starts the keeper, waits until it has the
-//! permits, prints the ticket and ends. The *keeper* is a `run` in a session of its own, so it
-//! renews, is told of losses, and has a guard where leases run out by time. Its CMD is the
-//! *watcher*, which ends when the process does: on the embedded store it counts as the holder for
-//! as long as it lives, whatever happens to the keeper. The process is named by a descriptor that
-//! all three share, and not by its number, which another may have next.
+//! Three processes work together. `acquire` itself starts the keeper, waits until the keeper has
+//! the permits, prints the ticket and ends. The *keeper* is a `run` in a session of its own. So it
+//! renews, hears of losses, and has a guard if leases run out by time. Its CMD is the *watcher*,
+//! which ends when the process ends. On the embedded store the watcher is the holder for as long as
+//! it lives, even if the keeper dies. All three share a descriptor of the process, because the
+//! number of an ended process may be given to another.
 
 mod order;
 mod watcher;
@@ -35,7 +35,7 @@ use crate::{
 pub(crate) use order::KeeperOrder;
 pub(crate) use watcher::{ARGUMENT as WATCHER, main as watch};
 
-/// Has a keeper take the permits, and prints their ticket.
+/// Starts a keeper that takes the permits, and prints their ticket.
 pub(crate) fn start(
     global: &Global,
     args: &AcquireArgs,
@@ -51,14 +51,15 @@ pub(crate) fn start(
             return Ok((keeper.status()?, false));
         };
         if let Err(error) = output::write(&text(global, args, &acquired)) {
-            // The watcher ends when the pipe is closed, and then the keeper gives the permits back.
+            // Closing the pipe ends the watcher, and then the keeper gives the permits back.
             drop(keeper.stays);
             let _ = keeper.child.wait();
             let words =
                 format!("cannot write the ticket to stdout: {error}; the permits were given back");
             return Err(Failure::new(output::exit_for(&error), words));
         }
-        // A keeper that has just ended has given the permits back, or lost them: `renew` tells.
+        // This fails if the keeper has just ended, so it has given the permits back or lost them. A
+        // later `renew` reports that.
         let _ = keeper.stays.write_all(b"k");
         Ok((Exit::Success, true))
     })?;
@@ -68,14 +69,15 @@ pub(crate) fn start(
     Ok(exit)
 }
 
-/// Keeps the permits, as the keeper that `start` started.
+/// Holds the permits, as the keeper that `start` has started.
 pub(crate) fn keep(
     global: &Global,
     args: &AcquireArgs,
     order: &KeeperOrder,
     voice: Voice,
 ) -> Result<Exit, Failure> {
-    // Nothing that is typed at our caller's terminal or sent to its group gets here.
+    // In a new session, no key of our caller's terminal and no signal to its group reaches the
+    // keeper.
     let _ = setsid();
     let KeeperOrder { events, process } = *order;
     let action = args.on_lost.map_or("none", OnLost::word);
@@ -83,17 +85,17 @@ pub(crate) fn keep(
     let command = words.into_iter().map(Into::into).collect();
     let run = RunArgs {
         kept_for: args.while_pid,
-        // TERM only tells the watcher, which then sends the process the signal that was asked for.
+        // TERM only informs the watcher, which then sends the wanted signal to the process.
         on_lost: args.on_lost.map_or(OnLost::Warn, |_| OnLost::Term),
         events: Some(events),
         hide_store: true,
-        // A permit that is shared with a run around us would end with that run, not with the
+        // A permit that is shared with a run around us would end with that run, and not with the
         // process.
         no_reenter: true,
         ..RunArgs::plain(args.entry.clone(), command)
     };
-    // For the watcher, which may be told of a loss before it has begun to listen. The keeper
-    // listens itself.
+    // TERM stays blocked for the watcher, which may get it before it has begun to listen. The
+    // keeper itself unblocks it when it listens.
     SigSet::from(Mask::SIGTERM).thread_block().map_err(Failure::internal)?;
     run::run(global, &run, voice)
 }
@@ -119,10 +121,10 @@ fn open(_pid: i32) -> Result<OwnedFd, Failure> {
 /// The keeper, as `acquire` sees it.
 struct KeeperProcess {
     child: Child,
-    /// The first event that says that it has the permits; nothing if it ended before.
+    /// Receives the event that the keeper has the permits. Nothing comes if the keeper ends before.
     told: oneshot::Receiver<Value>,
-    /// The other end is the stdin of the keeper, and so of the watcher. A byte there says that the
-    /// ticket was printed. If the pipe is closed without one, it never was.
+    /// A pipe to the stdin of the keeper, which is also that of the watcher. A byte says that the
+    /// ticket was printed. If the pipe closes without a byte, the ticket was never printed.
     stays: PipeWriter,
 }
 
@@ -130,14 +132,14 @@ impl KeeperProcess {
     fn spawn(process: &OwnedFd) -> std::io::Result<Self> {
         let (events, its_events) = std::io::pipe()?;
         let (its_stays, stays) = std::io::pipe()?;
-        // The keeper inherits both, and its order names them by their numbers.
+        // The keeper inherits both descriptors, and its order has their numbers.
         fcntl_setfd(process, FdFlags::empty())?;
         fcntl_setfd(&its_events, FdFlags::empty())?;
         let order = KeeperOrder { events: its_events.as_raw_fd(), process: process.as_raw_fd() };
         let mut command = Command::new("/proc/self/exe");
         command.args(order.words()).args(std::env::args_os().skip(1));
         let child = command.stdin(its_stays).stdout(Stdio::null()).spawn()?;
-        // Otherwise the pipe would stay open when a keeper without permits has ended.
+        // Otherwise the pipe would stay open after the end of a keeper without permits.
         drop(its_events);
         Ok(Self { child, told: told(events), stays })
     }
@@ -155,12 +157,13 @@ impl KeeperProcess {
     }
 
     fn send(&self, signal: Signal) {
-        // A keeper that is gone already is no error.
+        // It is no error if the keeper has already ended.
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let _ = pid.map(|pid| kill_process(pid, signal));
     }
 
-    /// The status of a keeper that ended without permits. The keeper has printed the reason itself.
+    /// Returns the status of a keeper that ended without permits. The keeper has printed the reason
+    /// itself.
     fn status(&mut self) -> Result<Exit, Failure> {
         let status = self.child.wait().map_err(Failure::internal)?;
         let code = status.code().and_then(|code| u8::try_from(code).ok());
@@ -169,7 +172,7 @@ impl KeeperProcess {
     }
 }
 
-/// Reads in a thread of its own, so that signals are heard meanwhile.
+/// Reads in a separate thread, so that signals are heard meanwhile.
 fn told(events: PipeReader) -> oneshot::Receiver<Value> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || {

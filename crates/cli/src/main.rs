@@ -1,5 +1,5 @@
-//! `seinpaal`: at most N at once, from the command line. What it promises is in
-//! docs/guide/command-line.md.
+//! `seinpaal`: at most N at once, from the command line. docs/guide/command-line.md states its
+//! promises.
 #![deny(unsafe_code)]
 #![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
@@ -20,7 +20,7 @@ mod run;
 mod settings;
 mod top;
 
-/// Where the program begins, except with the GNU C library: there it begins in `raw/begin.rs`.
+/// Starts the program. With the GNU C library, `raw/begin.rs` does that instead.
 #[cfg(any(test, not(all(target_os = "linux", target_env = "gnu"))))]
 fn main() -> std::process::ExitCode {
     command::main().into()

@@ -23,7 +23,7 @@ pub(crate) use voice::Voice;
 const SIGPIPE: i32 = 13;
 const STDOUT: i32 = 1;
 
-/// Writes data to stdout. A reader that went away ends us like the signal that it would have sent.
+/// Writes data to stdout. If the reader has gone, the program ends with the status of SIGPIPE.
 pub(crate) fn print(data: &str) -> Result<(), Failure> {
     write(data).map_err(|error| match exit_for(&error) {
         Exit::Internal => Failure::internal(format!(
@@ -33,7 +33,7 @@ pub(crate) fn print(data: &str) -> Result<(), Failure> {
     })
 }
 
-/// How the program ends that cannot write its data.
+/// Returns the exit status for data that cannot be written.
 pub(crate) fn exit_for(error: &io::Error) -> Exit {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Exit::signal(SIGPIPE),
@@ -41,7 +41,7 @@ pub(crate) fn exit_for(error: &io::Error) -> Exit {
     }
 }
 
-/// Writes data to stdout, whole.
+/// Writes all of the data to stdout.
 pub(crate) fn write(data: &str) -> io::Result<()> {
     // A command that has nothing to print does not need stdout.
     if raw::was_closed_at_start(STDOUT) && !data.is_empty() {

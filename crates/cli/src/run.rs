@@ -1,4 +1,4 @@
-//! `run`: CMD under a permit, from the first signal to the last.
+//! `run`: runs CMD under a permit, from the wait in line to the release.
 
 mod ending;
 mod events;
@@ -49,7 +49,8 @@ use once::Once;
 use permitted::PermittedCmd;
 use tie::Tie;
 
-/// Runs CMD while holding permits. What can be known to be wrong is found before anybody queues.
+/// Runs CMD while holding permits. Mistakes that need no store to find, such as a missing program,
+/// end it before it stands in line.
 pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit, Failure> {
     let events = Events::open(args.events)?;
     let choice = settings::choose(global)?;
@@ -58,8 +59,8 @@ pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit,
     let once = Once::of(args, &choice).map_err(|failure| failure.about(subject))?;
     let (program, once) = (program.as_path(), once.as_ref());
     let order = RunOrder { args, choice: &choice, program, once, events: &events, subject, voice };
-    // The signals that were blocked when we were started, once that is known. A CMD that runs
-    // without a permit gets them back, too.
+    // The signals that were blocked at the start, once they are known. A CMD that runs without a
+    // permit gets them back, too.
     let mut mask = None;
     let ended = on_runtime(async {
         let mut task = None;
@@ -72,7 +73,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit,
             if args.on_unreachable == OnUnreachable::Run =>
         {
             signals::stop_handling();
-            // Before CMD takes the place of this process.
+            // This comes before CMD takes the place of this process.
             events.part();
             Err(order.run_without(message, mask))
         }
@@ -83,7 +84,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit,
     }
 }
 
-/// The request, with all that is known before anybody queues.
+/// The request, with all facts that are known before it stands in line.
 #[derive(Clone, Copy)]
 struct RunOrder<'a> {
     args: &'a RunArgs,
@@ -111,7 +112,7 @@ impl<'a> RunOrder<'a> {
         self.enter(&seinpaal, began, &mut signals).await
     }
 
-    /// Gets what no run around us holds, and holds it while CMD runs.
+    /// Acquires the permits that no run around us holds, and holds them while CMD runs.
     async fn enter(
         self,
         seinpaal: &Seinpaal,
@@ -129,13 +130,14 @@ impl<'a> RunOrder<'a> {
         };
         let permits = self.permits(entrance, &ties, signals).await?;
         if self.args.kept_for.is_some() {
-            // Before the event that lets `acquire` end, after which nobody may wait for our stderr.
+            // stderr closes before the event that lets `acquire` end. After that end, no reader of
+            // our stderr may have to wait for us.
             voice::fall_silent().map_err(Failure::internal)?;
         }
         let permitted = self.permitted(seinpaal, &around_us);
         let grants = permitted.grants(permits.as_ref(), &ties);
         if self.once.is_some() {
-            // Somebody else may have done it while this run waited for its turn.
+            // Another run may have done the job while this one waited for its turn.
             let alone = Once::check_alone(&grants).map_err(|failure| failure.about(self.subject));
             if alone.is_err() || self.is_done(entrance, signals).await? {
                 once::release(permits).await;
@@ -163,7 +165,7 @@ impl<'a> RunOrder<'a> {
         }
     }
 
-    /// Returns whether what is done once was done already.
+    /// Returns whether the job of `--once-per` was done already.
     async fn is_done(self, entrance: Entrance<'_>, signals: &mut Signals) -> Result<bool, Failure> {
         match self.once {
             Some(once) => once.is_done(entrance, signals).await,
@@ -171,7 +173,7 @@ impl<'a> RunOrder<'a> {
         }
     }
 
-    /// `None`: runs around us hold everything.
+    /// Acquires the permits. `None`: runs around us hold all of them.
     async fn permits(
         self,
         entrance: Entrance<'_>,
@@ -180,7 +182,8 @@ impl<'a> RunOrder<'a> {
     ) -> Result<Option<PermitSet>, Failure> {
         let held = names(ties);
         let entrance = Entrance { held: &held, ..entrance };
-        // One name more than these: runs around us hold every name that is wanted.
+        // If the runs around us hold one name more than `also` and `within` have, they hold NAME,
+        // too, and so all names.
         if held.len() > self.args.also.len() + self.args.within.len() {
             return Ok(None);
         }
@@ -204,7 +207,8 @@ impl<'a> RunOrder<'a> {
         }
     }
 
-    /// Runs CMD without a permit, as `--on-unreachable run` says. Returns only if it cannot be run.
+    /// Runs CMD without a permit, as `--on-unreachable run` says. Returns only if CMD cannot be
+    /// run.
     fn run_without(self, message: Option<String>, mask: SigSet) -> Failure {
         let why = message.unwrap_or_default();
         let words = "running the command without a permit, as --on-unreachable says";
@@ -213,7 +217,7 @@ impl<'a> RunOrder<'a> {
     }
 }
 
-/// The names of these ties. Each is one, because the store has confirmed it.
+/// Returns the names of these ties. All of them are valid, because the store has confirmed them.
 fn names(ties: &[Tie]) -> Vec<Name> {
     ties.iter().filter_map(|tie| Name::new(&tie.grant.name).ok()).collect()
 }

@@ -1,4 +1,5 @@
-//! Which store to use: the flag, the file that a flag names, the environment, the configuration.
+//! Chooses the store: from the flag, the file that a flag names, the environment, or the
+//! configuration.
 
 use std::{
     env, fs, io,
@@ -18,34 +19,36 @@ use crate::{
 
 /// The default length of leases.
 const USUAL_TTL: Duration = Duration::from_secs(30);
-/// The rights of others to a file.
+/// The bits of a file's mode that give rights to others.
 const OTHERS: u32 = 0o077;
 
 /// The variable that names the store.
 pub(crate) const STORE_VARIABLE: &str = "SEINPAAL_STORE";
-/// Nobody named the store.
+/// The origin of a store that nobody named.
 const BY_DEFAULT: &str = "the default";
 const SYSTEM_CONFIG: &str = "/etc/seinpaal.toml";
 
-/// A store, and who named it. Without `Debug`, because the text may have a password in it.
+/// A store, and the place that named it. It has no `Debug`, because the text may contain a
+/// password.
 pub(crate) struct StoreChoice {
     /// The URL, as it was written.
     pub(crate) text: String,
-    /// The same URL without secrets, for display.
+    /// The URL without secrets, for display.
     pub(crate) url: StoreUrl,
-    /// Where the URL was named.
+    /// The place that named the URL.
     pub(crate) origin: String,
-    /// Others can read the file, and it has a password in it.
+    /// Whether other users can read the file, and it contains a password.
     is_exposed: bool,
 }
 
 impl StoreChoice {
-    /// How long leases last: as long as asked for, else as long as usual if this store allows that.
+    /// Returns the length of leases: the wanted one, or else the usual one, shortened to the
+    /// longest that this store allows.
     pub(crate) fn ttl(&self, wanted: Option<Duration>) -> Duration {
         wanted.unwrap_or_else(|| self.longest_ttl().map_or(USUAL_TTL, |most| most.min(USUAL_TTL)))
     }
 
-    /// The longest lease that the store allows, if it does not allow all.
+    /// Returns the longest lease that the store allows, if it has a bound.
     pub(crate) fn longest_ttl(&self) -> Option<Duration> {
         self.url.redis_options()?.restart_guard.map(RestartGuard::longest_ttl)
     }
@@ -57,8 +60,8 @@ impl StoreChoice {
         Self { is_exposed, ..self }
     }
 
-    /// Says which store it is, and what to mind about it. To somebody who only wants to run a
-    /// command the usual store is not worth a line.
+    /// Prints the store, and warnings about it. For a command that only runs CMD, the default store
+    /// is not worth a line.
     pub(crate) fn introduce(&self, voice: Voice, is_for_running: bool) {
         let words = format!("store {} ({})", self.url, self.origin);
         match is_for_running && self.origin == BY_DEFAULT {
@@ -86,8 +89,8 @@ struct ConfigFile {
     store: Option<String>,
 }
 
-/// The store to use. A bad URL is a usage error on the command line, and a configuration error
-/// elsewhere.
+/// Chooses the store to use. A bad URL is a usage error on the command line, and a configuration
+/// error elsewhere.
 pub(crate) fn choose(global: &Global) -> Result<StoreChoice, Failure> {
     if let Some(text) = &global.store {
         return parsed(text, "--store".to_owned(), Exit::Usage);
@@ -132,11 +135,12 @@ fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ConfigFile::default()),
-        // Not there, or in a directory that is none of our business (`sudo -u` keeps HOME).
+        // The file is missing, or in a directory that this user cannot enter (`sudo -u` keeps
+        // HOME).
         Err(_) if fs::metadata(path).is_err() => return Ok(ConfigFile::default()),
         Err(error) => return Err(unreadable(path, &error)),
     };
-    // The error's own text form quotes the line, which may have a password in it.
+    // The error's own text quotes the line, which may contain a password.
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count()) + 1;
         let what = error.message().lines().next().unwrap_or_default();

@@ -37,10 +37,10 @@ pub(crate) use state::arrange;
 use state::{KeyRequest, TopState};
 use watch::StoreWatch;
 
-/// How often the view is drawn though nothing was read: the age of what it shows grows.
+/// How often the view is drawn without a new reading, because the ages on it grow.
 const REDRAW: Duration = Duration::from_secs(1);
 
-/// Draws until somebody leaves; or prints one table.
+/// Draws until the user leaves, or prints one table.
 pub(crate) fn top(global: &Global, args: &TopArgs, voice: Voice) -> Result<Exit, Failure> {
     if args.once || global.json || !io::stdout().is_terminal() {
         return list::once(global, &args.prefix, args.sort, voice);
@@ -94,7 +94,7 @@ async fn live(
     }
 }
 
-/// Signals that end or stop the program. A change of size is noticed at the next drawing.
+/// Obeys signals that end or stop the program. A change of size is noticed at the next drawing.
 fn heed(
     screen: &mut TopScreen,
     signals: &Signals,

@@ -6,8 +6,8 @@
 //!     [KILLS [CLIENTS [LIMIT [MOVES [SEED]]]]]
 //! ```
 //!
-//! Exits with 1 if a promise was broken: moving hash slots admits nobody too many, and neither does
-//! a fail-over with `replicated=1`, which is all the replicas that a master has here.
+//! Exits with 1 if a promise was broken: never more than `LIMIT` permits are held, neither while
+//! hash slots move nor after a fail-over with `replicated=1`. Each master has one replica here.
 
 use std::{env, process::ExitCode};
 

@@ -4,10 +4,10 @@
 //! cargo run -p seinpaal-conformance --example failover -- [KILLS [CLIENTS [LIMIT [SEED [FAULT]]]]]
 //! ```
 //!
-//! FAULT is a word of those that the lines begin with, such as `rush`; without it all faults take
-//! their turn. Exits with 1 if more than `LIMIT` permits were believed in at one moment with
-//! `replicated=2`, which is as many as there are replicas. With fewer that is likely, and not
-//! certain.
+//! FAULT picks the faults whose names contain this word, such as `rush`. Without FAULT all faults
+//! take their turn. Exits with 1 if more than `LIMIT` permits were believed in at one moment with
+//! `replicated=2`, the number of replicas. A smaller number makes a breach unlikely, but cannot
+//! exclude it.
 
 use std::{env, process::ExitCode};
 

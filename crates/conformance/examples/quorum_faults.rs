@@ -5,8 +5,8 @@
 //! cargo run -p seinpaal-conformance --example quorum_faults -- [MINUTES [CLIENTS]]
 //! ```
 //!
-//! Prints a table each. Exits with 1 if with the guard there were ever more than the limit, and
-//! panics if a majority answers in a phase and nobody is granted anything.
+//! Prints a table for each of the two runs. Exits with 1 if more permits than the limit were ever
+//! believed in with the guard. Panics if a majority answers in a phase and no permit is granted.
 
 use std::{env, process::ExitCode, time::Duration};
 

@@ -12,8 +12,8 @@ use seinpaal_conformance::{
     QUEUE_CASES, QuorumHarness, RedisHarness, SentinelHarness, ZookeeperHarness,
 };
 
-/// The longest time of a case. No case takes nearly as long, unless it waits for something that
-/// never comes.
+/// The longest time of a case. Every case is much shorter, unless it waits for an event that never
+/// comes.
 const BOUND: Duration = Duration::from_secs(120);
 
 /// A store by name, and a harness of it for each case.
@@ -47,7 +47,7 @@ async fn main() -> ExitCode {
         );
         return ExitCode::from(64);
     }
-    std::panic::set_hook(Box::new(|_| {})); // what failed is said once, below the table
+    std::panic::set_hook(Box::new(|_| {})); // each failure is printed once, below the table
     let with_queues: Vec<&Row> = stores.iter().copied().filter(|row| keeps_queues(row)).collect();
     let mut failures = table(CASES, &stores).await;
     if !with_queues.is_empty() {

@@ -1,5 +1,5 @@
 //! The promises of every store: a case for each, and a file for each topic.
-#![expect(missing_docs, reason = "the name of a case says what it is about")]
+#![expect(missing_docs, reason = "the name of a case is its description")]
 
 pub mod alarms;
 pub mod asking;

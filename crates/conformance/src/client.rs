@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::{CaseStage, requests::release, stage::random};
 
-/// How long a case waits for what must happen. No verdict depends on this time.
+/// How long a case waits for an event that must happen. No verdict depends on this time.
 pub(crate) const BOUND: Duration = Duration::from_secs(30);
 
 /// The pause between two tries.
@@ -53,7 +53,8 @@ impl CaseStage {
         self.harness().vanish(inbox, store).await;
     }
 
-    /// Lets time pass second by second while a client looks, as happens where there are clients.
+    /// Lets time pass second by second while a client looks, because a store acts only when it is
+    /// called, and real clients call it all the time.
     pub(crate) async fn pass(&self, time: Duration, witness: &InboxClient) {
         for _ in 0..time.as_secs() {
             self.advance(Duration::from_secs(1));
@@ -86,7 +87,7 @@ impl InboxClient {
         Batch { name, inbox, fence_seen: 0, requests }
     }
 
-    /// Calls the store. A busy server may not answer in time, and is asked again.
+    /// Calls the store. If a busy server does not answer in time, sends the same batch again.
     pub(crate) async fn call(&self, batch: &Batch) -> Replies {
         let answered = async {
             loop {
@@ -115,7 +116,7 @@ impl InboxClient {
         self.call(&batch).await.replies.pop().expect("one reply a request")
     }
 
-    /// Has the store do due work until none is left.
+    /// Calls the store until it has done all work that is due.
     pub(crate) async fn settle(&self) {
         while self.call(&Batch { inbox: None, ..self.batch(vec![]) }).await.backlog {}
     }
@@ -151,7 +152,7 @@ impl InboxClient {
         news.expect("the store keeps its sender")
     }
 
-    /// News of this client that nobody has looked at yet.
+    /// The next news of this client, if some has arrived that no case has taken.
     pub(crate) fn try_news(&mut self) -> Option<News> {
         self.news.try_recv().ok()
     }
@@ -192,7 +193,7 @@ impl InboxClient {
         self.snapshot().await.holders.iter().map(|row| row.ticket).collect()
     }
 
-    /// The waiters in the order of service, with those that are passed over at the end.
+    /// The waiters in the order of service. Waiters that are passed over come at the end.
     pub(crate) async fn waiters(&self) -> Vec<Ticket> {
         self.snapshot().await.waiters.iter().map(|row| row.ticket).collect()
     }

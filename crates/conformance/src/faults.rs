@@ -2,14 +2,13 @@
 //!
 //! ```text
 //!   Load ──▶ Field: clients that come and go, each with a connection of its own
-//!              │        ▲ judged at each grant: who believes to hold, and are these too many?
+//!              │        ▲ judged at each grant: how many clients believe that they hold?
 //!              ▼        │
-//!            servers ◀── one run a module: what it does to them, and what it reports
+//!            servers ◀── one run a module: its faults, and its report
 //! ```
 //!
-//! What is judged is what clients *believe*, by one monotonic clock: a permit counts from the
-//! moment at which its holder has it in hand for as long as the holder's guard says that it is
-//! held.
+//! The judge counts the permits that clients *believe* in, by one monotonic clock: a permit counts
+//! from the moment at which its holder has it in hand, for as long as `Permit::is_held` is true.
 
 pub mod amnesia;
 pub mod cluster;

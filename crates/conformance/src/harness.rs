@@ -1,4 +1,4 @@
-//! What a store must provide to be put through the cases.
+//! The interface through which a store is put through the cases.
 
 mod cluster;
 mod embedded;
@@ -45,9 +45,10 @@ pub trait Harness: fmt::Debug + Send + Sync {
     /// Opens the store for a client. When this returns the client is reachable.
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>>;
 
-    /// Lets the client die without telling the store: nothing is sent, and its connections and
-    /// locks just end. When this returns, the store can know. A store in this process ends the
-    /// client's presence with the store, as the kernel takes it from a process that is killed.
+    /// Lets the client die without telling the store: nothing is sent, and the client's connections
+    /// and locks end. When this method returns, the store can notice the death. A store in this
+    /// process ends the client's presence when it is dropped, as the kernel does for a process that
+    /// is killed.
     fn vanish(&self, _inbox: Inbox, store: Arc<dyn Store>) -> BoxFuture<'_, ()> {
         Box::pin(async move { drop(store) })
     }
@@ -61,13 +62,13 @@ pub trait Harness: fmt::Debug + Send + Sync {
     /// The clock that the store goes by, for all clients at once.
     fn clock(&self) -> &AtomicU64;
 
-    /// What the store knows of a client that is open.
+    /// The contact that the store's ledger sees for a client that is open.
     fn contact(&self) -> Contact;
 
-    /// Why the store lacks an ability. `None` if it has it.
+    /// The reason for which the store lacks an ability. `None` if the store has the ability.
     fn lacks(&self, ability: Ability) -> Option<&'static str>;
 
-    /// How many queues cost the store anything, if the store can tell.
+    /// The number of queues for which the store keeps anything, if the store can tell.
     fn queues(&self) -> Option<usize> {
         None
     }
@@ -94,11 +95,11 @@ pub trait Harness: fmt::Debug + Send + Sync {
 pub enum Ability {
     /// The death of a client frees what it holds at once.
     NoticesDeath,
-    /// The lease of a client that is silent or slow runs out though its process lives.
+    /// The lease of a client that is silent or slow runs out although its process lives.
     EndsLivingLeases,
     /// The lease of a client lasts for as long as its process lives.
     VouchesForLife,
-    /// Waiters are served in one order, which is the ledger's own: every answer is the ledger's.
+    /// Waiters are served in one order, the ledger's own, so every answer equals the ledger's.
     KeepsOrder,
     /// The harness can take away the subscription of a client that lives on.
     LosesSubscriptions,

@@ -4,12 +4,13 @@
 //!   conformance!(memory, MemoryHarness::new());        a line a store, in tests/
 //!         │ expands to a test a case, from the one list in list.rs
 //!         ▼
-//!   CaseStage: a harness, a name of its own ──▶ InboxClient: one inbox, one store, what it hears
+//!   CaseStage: a harness, a name of its own ──▶ InboxClient: one inbox, one store, its news
 //! ```
 //!
-//! A case says in its name what every store promises. What a store cannot promise is listed with
-//! the reason by the summary of its run; nothing is passed over in silence. No case sleeps: time is
-//! the harness's clock, and what happens elsewhere is awaited, with a bound.
+//! The name of a case states what every store promises. If a store cannot promise a case, the
+//! summary of its run lists the case with the reason, so no case is left out in silence. No case
+//! sleeps: time is the harness's clock, and a case waits for events in other processes, with a
+//! bound.
 #![forbid(unsafe_code)]
 
 pub mod cases;

@@ -4,8 +4,7 @@ use seinpaal::store::BoxFuture;
 
 use crate::{Ability, CaseStage};
 
-/// Gives the list to the macro `$then`, after the module of the cases and whatever else that macro
-/// needs.
+/// Calls the macro `$then` with the list, after the module of the cases and any further arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_every_case {

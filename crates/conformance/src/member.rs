@@ -11,7 +11,7 @@ use seinpaal_proto::{
 
 use crate::{CaseStage, InboxClient};
 
-/// A session over the store, and the events that it told.
+/// A session over the store, and the events that the session has raised.
 pub(crate) struct Member<'a> {
     stage: &'a CaseStage,
     client: InboxClient,
@@ -33,7 +33,7 @@ impl<'a> Member<'a> {
         Self { stage, client, session, told: Vec::new() }
     }
 
-    /// The ttl that its permits have.
+    /// The ttl of its permits.
     pub(crate) fn ttl(&self) -> Micros {
         self.session.config().schedule(self.session.config().ttl).ttl()
     }
@@ -58,7 +58,8 @@ impl<'a> Member<'a> {
         self.session.release(self.stage.now(), ticket, None);
     }
 
-    /// Does all that is due, as a driver would.
+    /// Sends the requests that are due and takes the answers, as a driver does, until nothing is
+    /// due.
     pub(crate) async fn act(&mut self) {
         loop {
             while let Some(news) = self.client.try_news() {
@@ -73,8 +74,8 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Acts until the session holds this ticket. Returns until when that is certain. `None`: for as
-    /// long as it lives.
+    /// Acts until the session holds this ticket. Returns the instant until which the hold is
+    /// certain. `None`: for as long as the client lives.
     pub(crate) async fn until_held(&mut self, wanted: Ticket) -> Option<Micros> {
         loop {
             self.act().await;
@@ -112,7 +113,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Lets time pass in small steps, while these members do what is due.
+/// Lets time pass in small steps, in each of which every member acts.
 pub(crate) async fn pass(stage: &CaseStage, time: Duration, members: &mut [&mut Member<'_>]) {
     const STEPS: u32 = 24;
     for _ in 0..STEPS {

@@ -1,4 +1,4 @@
-//! The requests of the cases. What a case does not name has one ordinary value.
+//! The requests of the cases. Every field that a case does not name has one ordinary value.
 
 use std::time::Duration;
 
@@ -86,12 +86,13 @@ pub(crate) fn give_up_attach(ticket: Ticket, lease: LeaseId) -> Request {
     Request::Cancel { ticket, remember: TTL_MICROS, attach: Some(lease) }
 }
 
-/// A request that leaves its sender's permit without an owner, whichever grant of it there is.
+/// A request that leaves its sender's permit without an owner, whichever grant of the ticket is the
+/// present one.
 pub(crate) fn detach(ticket: Ticket) -> Request {
     detach_grant(ticket, Fence(UNBOUNDED))
 }
 
-/// As [`detach`], unless there is a later grant of the ticket than this one.
+/// As [`detach`], but only if the ticket has no later grant than this one.
 pub(crate) fn detach_grant(ticket: Ticket, fence: Fence) -> Request {
     Request::Detach { ticket, fence, ttl: TTL_MICROS, margin: UNBOUNDED }
 }

@@ -6,7 +6,7 @@ use seinpaal_proto::{Contact, Contacts, Inbox, LeaseId, Name, Ticket, TicketSour
 
 use crate::{Ability, Harness};
 
-/// Every client is in this state, as far as the ledger can tell.
+/// Contacts that give every client this one state.
 pub(crate) struct Everybody(pub(crate) Contact);
 
 impl Contacts for Everybody {
@@ -26,7 +26,7 @@ impl CaseStage {
     /// A stage on this store.
     ///
     /// # Panics
-    /// Without a source of randomness.
+    /// If the system has no source of randomness.
     #[must_use]
     pub fn new(harness: impl Harness + 'static) -> Self {
         Self::of(Box::new(harness))
@@ -35,15 +35,15 @@ impl CaseStage {
     /// As [`new`](Self::new), for a boxed harness.
     ///
     /// # Panics
-    /// Without a source of randomness.
+    /// If the system has no source of randomness.
     #[must_use]
     pub fn of(harness: Box<dyn Harness>) -> Self {
         let name = Name::new(&format!("case {{{:032x}}}", random())).unwrap();
         Self { harness, name }
     }
 
-    /// A stage on this store, if it has these abilities. Otherwise prints why not, as [`summary`]
-    /// does.
+    /// A stage on this store, if the store has these abilities. Otherwise prints the reason, as
+    /// [`summary`] does.
     #[must_use]
     pub fn promised(harness: impl Harness + 'static, needs: &[Ability]) -> Option<Self> {
         if let Some(why) = lacking(&harness, needs) {
@@ -53,7 +53,8 @@ impl CaseStage {
         Some(Self::new(harness))
     }
 
-    /// Why the store does not promise a case that needs these abilities. `None` if it does.
+    /// The reason for which the store does not promise a case that needs these abilities. `None` if
+    /// the store promises it.
     #[must_use]
     pub fn lacks(&self, needs: &[Ability]) -> Option<&'static str> {
         lacking(&*self.harness, needs)
@@ -78,7 +79,8 @@ impl CaseStage {
     }
 }
 
-/// Which cases a store is put through, and why not the others: a line for each case.
+/// Lists the cases, a line each: those that the store is put through, and the others with the
+/// reason.
 #[must_use]
 pub fn summary(store: &str, harness: &dyn Harness, cases: &[(&str, &[Ability])]) -> String {
     let line = |(case, needs): &(&str, &[Ability])| {

@@ -1,5 +1,5 @@
-//! A cluster under load: slots that move, and masters that die. Longer: the example
-//! `cluster_faults` of this crate.
+//! A cluster under load: slots that move, and masters that die. The example `cluster_faults` is the
+//! long run.
 
 use seinpaal_conformance::faults::cluster::{ClusterPlan, run};
 

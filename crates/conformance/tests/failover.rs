@@ -1,5 +1,5 @@
-//! What happens to permits when a master is replaced: without `replicated`, with it, and while
-//! replicas are missing.
+//! Permits while a master is replaced: without `replicated`, with it, and while replicas are
+//! missing.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use seinpaal_conformance::faults::failover::{FailoverPlan, MasterFault, run};
 use seinpaal_rig::{SentinelServers, until};
 use tokio::time::timeout;
 
-/// How long a test waits for what must happen. No verdict depends on this time.
+/// How long a test waits for an event that must happen. No verdict depends on this time.
 const BOUND: Duration = Duration::from_secs(60);
 const NAME: &str = "n";
 const REPLICAS: usize = 2;
 
-/// A client that gives up soon.
+/// A client with a patience of one second.
 async fn client(url: &str) -> Semaphore {
     let builder = Seinpaal::builder(url).patience(Duration::from_secs(1));
     builder.connect().await.unwrap_or_else(|error| panic!("{error}")).semaphore(NAME).limit(1)
 }
 
-/// A client of the present master, which will not learn of the next one.
+/// A client of the present master, which never learns of the next master.
 async fn client_of_this_master(servers: &SentinelServers, options: &str) -> Semaphore {
     client(&format!("redis://127.0.0.1:{}{options}", servers.port(servers.master()))).await
 }
@@ -39,7 +39,7 @@ async fn held(semaphore: &Semaphore) -> Permit {
     timeout(BOUND, semaphore.acquire().into_future()).await.expect("in time").expect("a permit")
 }
 
-/// Lets the master die with all that it wrote since its replication was cut.
+/// Lets the master die with all its writes since its replication was cut.
 fn fail_over(servers: &mut SentinelServers) {
     let old = servers.master();
     servers.kill(old);
@@ -74,7 +74,7 @@ async fn a_grant_that_no_replica_has_is_not_believed_with_replicated() {
     assert!(is_about_replicas(&refused), "{refused}");
     fail_over(&mut servers);
     servers.start_again(servers.replicas().into_iter().find(|node| !servers.is_up(*node)).unwrap());
-    // Until both replicas follow, `replicated=2` refuses, and is right.
+    // Until both replicas follow, `replicated=2` rightly refuses.
     servers.until_all_follow();
     let second = client(&servers.url("?replicated=2")).await;
     assert!(held(&second).await.is_held());
@@ -92,7 +92,8 @@ async fn a_grant_that_one_of_two_replicas_had_is_given_again_if_that_one_dies_as
     servers.kill(replicas[0]);
     fail_over(&mut servers);
     let other = held(&client(&servers.url("")).await).await;
-    // This is why only `replicated` with all replicas is certain. The fence protects the resource.
+    // So only `replicated` with the number of all replicas is certain. The fence protects the
+    // resource.
     assert!(one.is_held() && other.is_held());
     assert!(other.fence() > one.fence());
 }
@@ -108,8 +109,8 @@ async fn a_permit_handed_on_by_a_wakeup_is_not_believed_before_replicas_have_it(
     eventually(&first, |seen| seen.waiting_total == 1).await;
     servers.cut_replication();
     permit.release().await.expect("a release does not wait for replicas for ever");
-    // A request that was granted while it waited waits for the proof, and this one may wait as long
-    // as it likes.
+    // A request that was granted while it waited also waits until replicas confirm the grant, so
+    // its answer may take until its timeout.
     let refused = timeout(BOUND, waiting).await.expect("in time").unwrap();
     assert!(is_about_replicas(&refused.expect_err("no replica has it")));
     servers.replicas().iter().for_each(|replica| servers.resume(*replica));
@@ -162,7 +163,7 @@ async fn contention_is_no_error_though_replicas_are_missing() {
 async fn missing_replicas_are_reported_at_once_and_the_grant_is_undone() {
     let servers = SentinelServers::shared();
     let url = servers.url("?replicated=3&prefix=never:");
-    let seinpaal = Seinpaal::connect(&url).await.unwrap(); // with all the patience there is
+    let seinpaal = Seinpaal::connect(&url).await.unwrap(); // with the default patience
     assert!(seinpaal.advice().iter().any(|advice| advice.text.contains("replicated=3")));
     let semaphore = seinpaal.semaphore(NAME);
     let refused = semaphore.acquire().await.expect_err("there are two");
@@ -194,7 +195,7 @@ async fn an_idle_client_follows_the_master_when_the_sentinels_say_that_it_moved(
     let servers = SentinelServers::start(1);
     let _client = client(&servers.url("")).await;
     let old = servers.master();
-    servers.pause(old); // its connections stay open, and nobody sends anything
+    servers.pause(old); // its connections stay open and silent
     servers.until_promoted(old);
     let inboxes = || servers.ask(servers.master(), "PUBSUB CHANNELS *inbox:*").unwrap_or_default();
     until("the client listens at the next master", || !inboxes().is_empty());
@@ -221,7 +222,7 @@ async fn one_sentinel_that_answers_is_enough() {
     assert!(held(&client(&servers.url("")).await).await.is_held());
 }
 
-/// Longer: the example `failover` of this crate.
+/// The example `failover` of this crate is the long run.
 #[test]
 fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
     for fault in [MasterFault::Killed, MasterFault::RushLost] {

@@ -1,7 +1,6 @@
 //! The stated oldest compiler is at least as new as the dependencies of this build need.
 //!
-//! Whether our own code asks for more is checked by clippy's `incompatible_msrv`, with the version
-//! from the manifest.
+//! Clippy's lint `incompatible_msrv` checks our own code, with the version from the manifest.
 
 use std::{env, path::Path, process::Command};
 

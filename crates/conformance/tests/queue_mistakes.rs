@@ -1,7 +1,8 @@
-//! The cases about queues can fail: each of these stores makes one mistake, and some case notices
-//! it.
+//! The cases about queues can fail: each of these stores makes one mistake, and at least one case
+//! notices it.
 //!
-//! The stores are the memory store behind something that spoils what passes through it.
+//! Each store is the memory store behind a `Spoiler`, which changes requests, answers or news on
+//! their way.
 
 mod queue_mistakes {
     pub(super) mod harness;
@@ -15,8 +16,8 @@ use futures_util::FutureExt;
 use queue_mistakes::{harness::SpoilingHarness, mistake::Mistake};
 use seinpaal_conformance::{CaseStage, QUEUE_CASES};
 
-/// Longer than a case waits for what must happen. The clock of these tests jumps, so this costs no
-/// time.
+/// A time longer than a case waits for an event that must happen. The clock of these tests jumps,
+/// so waiting costs no time.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The cases that fail on a store with this mistake.

@@ -18,7 +18,8 @@ fn under_faults_of_one_node_at_a_time_no_more_than_the_limit_hold_and_all_goes_o
     let report = run(&plan);
     println!("{report}");
     assert_eq!(report.tally.over_admissions, 0, "{report}");
-    // Each phase in which a majority answers has waited for more, so nobody's speed decides here.
+    // Each phase in which a majority answers has waited for more grants than this, so the speed of
+    // the machine does not matter.
     let mut going_on = report.phases.iter().filter(|row| row.must_go_on);
     assert!(going_on.all(|row| row.grants > plan.clients as u64), "{report}");
 }

@@ -2,8 +2,8 @@
 
 use seinpaal_conformance::faults::amnesia::{AmnesiaPlan, AmnesiaReport, run};
 
-/// How many runs there are. In a single run it may happen that no client is admitted at a moment at
-/// which it would be one too many.
+/// The number of runs. In a single run without the guard it may happen that no client is admitted
+/// while the limit is reached.
 const RUNS: u64 = 5;
 
 fn run_with(option: &str, seed: u64) -> AmnesiaReport {

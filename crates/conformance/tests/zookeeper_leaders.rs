@@ -1,5 +1,5 @@
 //! A short run of the example that kills leaders. The example prints figures for people, and this
-//! checks its verdict.
+//! test checks its verdict.
 
 use seinpaal_conformance::faults::leaders::{LeadersPlan, broken, run, table};
 

@@ -4,7 +4,7 @@ use std::{env, io, path::PathBuf, time::Duration};
 
 use crate::{rig::DayPlan, runs, store::StoreSetting};
 
-/// How to call it.
+/// The usage of the program.
 pub const USAGE: &str = "usage: day [--minutes N | --seconds N] [--seed S] [--stores LIST] [--program FILE] [--scratch DIR]
        day service [--minutes N] [--service FILE] [--seed S] [--stores LIST] [--program FILE]
        day judge DIR
@@ -15,14 +15,14 @@ pub const USAGE: &str = "usage: day [--minutes N | --seconds N] [--seed S] [--st
   --scratch  where the history and all output go, and stay; default: a temporary directory, kept if something was broken
 See docs/internals/proof/day.md.";
 
-/// All that the command line can say.
+/// The arguments of the command line.
 #[derive(Debug)]
 pub struct DayArguments {
-    /// The day.
+    /// The plan of the day.
     pub plan: DayPlan,
-    /// Whether the directory is kept.
+    /// Whether the directory is kept after the day.
     pub is_kept: bool,
-    /// How many runs, for `day runs`.
+    /// The number of runs, for `day runs`.
     pub runs: u32,
     /// The limit, for `day runs`.
     pub limit: u32,
@@ -33,7 +33,7 @@ pub struct DayArguments {
 /// Reads the options.
 ///
 /// # Errors
-/// What is wrong, in one line.
+/// The mistake in the command line, in one line.
 pub fn read(args: &[String]) -> Result<DayArguments, String> {
     let scratch = env::temp_dir().join(format!("day-{}", std::process::id()));
     let plan = DayPlan {
@@ -81,8 +81,8 @@ impl DayArguments {
     }
 }
 
-/// The program under test: the one that `SEINPAAL_PROGRAM` names, or else the release program,
-/// which stands in the directory beside that of this build.
+/// Returns the path of the program under test. `SEINPAAL_PROGRAM` may name it. Otherwise it is the
+/// release program, in the directory beside that of this build.
 fn program() -> PathBuf {
     if let Some(program) = env::var_os("SEINPAAL_PROGRAM") {
         return PathBuf::from(program);
@@ -90,7 +90,7 @@ fn program() -> PathBuf {
     beside("../release/seinpaal")
 }
 
-/// The path of a file that was built beside this program.
+/// Returns the path of a file that was built beside this program.
 fn beside(path: &str) -> PathBuf {
     let this = env::current_exe().unwrap_or_default();
     this.parent().unwrap_or(&this).join(path)

@@ -1,5 +1,5 @@
-//! The commands that the program runs, and the one that a shell runs in the program's place. All of
-//! them are this program again.
+//! The commands that `seinpaal` runs as CMD, and the command that a shell's loop runs in place of
+//! `seinpaal`. Each of them is a call of this program, `day`.
 
 use std::{
     env, fs,
@@ -25,16 +25,16 @@ use crate::{
     world::DayWorld,
 };
 
-/// What CMD prints when its work is done.
+/// The text that CMD prints when its work is done.
 pub const DONE: &str = "done\n";
 /// How long a single run of a shell's loop may take. A longer one hangs.
 const BOUND: Duration = Duration::from_secs(600);
 
-/// `day hold SPAN [STATUS]`: CMD. It writes down that it is inside, stays for SPAN (`2.5`, or a
-/// time drawn from `0.5..5`), writes down that it leaves, and ends with this status.
+/// `day hold SPAN [STATUS]`: CMD. It writes down that it is inside, and stays for SPAN (`2.5`, or a
+/// time drawn from `0.5..5`). Then it writes down that it leaves, and ends with STATUS.
 ///
 /// # Errors
-/// If it was not started in a world.
+/// If this process was not started in a world.
 pub fn hold(args: &[String]) -> io::Result<i32> {
     let (world, job) = DayWorld::found()?;
     let (ended, signals) = mpsc::channel();
@@ -53,7 +53,7 @@ pub fn hold(args: &[String]) -> io::Result<i32> {
     Ok(status)
 }
 
-/// Reads what the program, or a script in its place, has told CMD.
+/// Reads the environment that the program, or a script in its place, has set for CMD.
 fn visit() -> CmdVisit {
     let find = |name: &str| env::var(format!("SEINPAAL_{name}")).ok();
     let number = |name: &str| find(name).and_then(|text| text.parse::<u64>().ok());
@@ -86,7 +86,7 @@ fn draw(world: &DayWorld, what: &str) -> Draw {
 /// back once, `twice` fails once, `bad` always fails, and everything else is done.
 ///
 /// # Errors
-/// If it was not started in a world.
+/// If this process was not started in a world.
 pub fn item() -> io::Result<i32> {
     let (world, job) = DayWorld::found()?;
     let mut payload = String::new();
@@ -114,7 +114,7 @@ pub fn item() -> io::Result<i32> {
 /// any other job.
 ///
 /// # Errors
-/// If it was not started in a world.
+/// If this process was not started in a world.
 pub fn once(args: &[String]) -> io::Result<i32> {
     let (world, job) = DayWorld::found()?;
     let [number, name, limit, argv @ ..] = args else {

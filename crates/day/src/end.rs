@@ -18,11 +18,11 @@ pub struct PossibleEnd {
     pub status: i32,
     /// All of stdout. `None` allows anything.
     pub out: Option<String>,
-    /// What stderr must have.
+    /// The text that stderr must have.
     pub err: SaidByJob,
 }
 
-/// What a job prints on stderr.
+/// The text that a job may print on stderr.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum SaidByJob {
     /// Nothing at all.
@@ -36,57 +36,60 @@ pub enum SaidByJob {
 }
 
 impl PossibleEnd {
-    /// CMD's own status and output, and no line of the program.
+    /// Makes the end of a job that passes on CMD's own status and output, without a line of the
+    /// program.
     #[must_use]
     pub fn own(status: i32, out: &str) -> Self {
         Self { status, out: Some(out.to_owned()), err: SaidByJob::Nothing }
     }
 
-    /// This status, any stdout, and an empty stderr.
+    /// Makes an end with this status, any stdout, and an empty stderr.
     #[must_use]
     pub fn quiet(status: i32) -> Self {
         Self { status, out: None, err: SaidByJob::Nothing }
     }
 
-    /// An end that is not CMD's own: one line with all these words says what happened.
+    /// Makes an end that is not CMD's own. The program prints one line with all these words about
+    /// it.
     #[must_use]
     pub fn told(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
         Self { status, out: None, err: SaidByJob::Line(words) }
     }
 
-    /// This status, and any number of lines with all these words.
+    /// Makes an end with this status, and any number of lines with all these words.
     #[must_use]
     pub fn lines(status: i32, words: &[&str]) -> Self {
         let words = words.iter().map(ToString::to_string).collect();
         Self { status, out: None, err: SaidByJob::Lines(words) }
     }
 
-    /// This status after a kill, or on a terminal, where nobody can predict the rest of the output.
+    /// Makes an end with this status and any output: after a kill, or on a terminal, the output
+    /// cannot be predicted.
     #[must_use]
     pub fn anyhow(status: i32) -> Self {
         Self { status, out: None, err: SaidByJob::Anything }
     }
 
-    /// The end of a run that found the name busy, or whose wait was over.
+    /// Makes the end of a run that found the name busy, or whose wait was over.
     #[must_use]
     pub fn busy(name: &str) -> Self {
         Self::told(BUSY, &[name, "busy|timed out|wait already"])
     }
 
-    /// The end of a run whose lease was lost, and whose CMD was stopped.
+    /// Makes the end of a run whose lease was lost, and whose CMD was stopped.
     #[must_use]
     pub fn lost(name: &str) -> Self {
         Self::told(LOST, &[name, "lease|lost", "ttl"])
     }
 
-    /// The end of a script whose store does not answer. Each of its calls says so.
+    /// Makes the end of a script whose store does not answer. Each of its calls says so.
     #[must_use]
     pub fn unreachable_again() -> Self {
         Self::lines(UNREACHABLE, &["answer|reach|connect|listens"])
     }
 
-    /// The end of a call whose store does not answer.
+    /// Makes the end of a call whose store does not answer.
     #[must_use]
     pub fn unreachable() -> Self {
         Self::told(UNREACHABLE, &["answer|reach|connect|listens"])
@@ -94,7 +97,7 @@ impl PossibleEnd {
 }
 
 impl SaidByJob {
-    /// Returns whether this text on stderr is what is meant.
+    /// Returns whether this text on stderr is allowed.
     #[must_use]
     pub fn fits(&self, said: &str) -> bool {
         let is_ours = |line: &str| line.starts_with("seinpaal: ");

@@ -9,21 +9,21 @@ use torture::history;
 
 use crate::{end::PossibleEnd, store::StoreSetting};
 
-/// Something that happened.
+/// An event of a day.
 pub type DayEvent = history::HistoryEvent<DayWhat>;
 
-/// What can happen.
+/// The kinds of events.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum DayWhat {
     /// A job is about to be started.
     Started(JobStart),
-    /// The job is known to stand in line at this name.
+    /// The job stands in line at this name, as its events or `show` have said.
     Queued {
         /// Which name.
         name: String,
     },
-    /// The job printed another event.
+    /// The job printed an event of another kind.
     Told {
         /// The event's name, such as `lost`.
         event: String,
@@ -52,15 +52,15 @@ pub enum DayWhat {
     Killing,
     /// The job is about to be stopped for a while, or is told to go on.
     Stopped {
-        /// Whether it is stopped.
+        /// Whether the job is stopped, or told to go on.
         stopped: bool,
     },
     /// The store stops answering.
     OutageBegins,
     /// The store answers again.
     OutageEnds,
-    /// The machine was very busy: a look at the store, which takes no time otherwise, took more
-    /// than a second.
+    /// The machine was very busy: a look at the store, which otherwise takes almost no time, took
+    /// more than a second.
     Slow {
         /// When the look began.
         from: u64,
@@ -72,8 +72,7 @@ pub enum DayWhat {
         /// The payloads.
         payloads: Vec<String>,
     },
-    /// A program that uses the crate was granted a permit, with this share of the longest lease
-    /// left.
+    /// A program that uses the crate was granted a permit, with this share of a full lease left.
     Remaining {
         /// The share, in thousandths.
         permille: u64,
@@ -85,7 +84,7 @@ pub enum DayWhat {
     },
     /// Something remains at the store after all jobs have ended.
     Remains {
-        /// What remains.
+        /// A description of the thing that remains.
         story: String,
     },
 }
@@ -95,15 +94,15 @@ pub enum DayWhat {
 pub struct JobStart {
     /// The whole command.
     pub argv: Vec<String>,
-    /// The permits that it asks for, if it asks for any.
+    /// The permits that the job asks for, if it asks for any.
     pub want: Option<JobWant>,
-    /// The ways in which it may end.
+    /// The ways in which the job may end.
     pub ends: Vec<PossibleEnd>,
     /// Whether the job gives up soon. Such a job can meet an outage that a patient job sits out.
     pub is_hurried: bool,
 }
 
-/// What a job asks for.
+/// The permits that a job asks for.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct JobWant {
     /// The name.
@@ -114,16 +113,16 @@ pub struct JobWant {
     pub priority: i64,
 }
 
-/// A CMD inside.
+/// A CMD that is inside.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct CmdVisit {
-    /// The name that it holds.
+    /// The name whose permits CMD's run holds.
     pub name: String,
-    /// How many permits it holds.
+    /// How many permits the run holds.
     pub permits: u32,
-    /// The lowest slot. A script that acquired cannot tell.
+    /// The lowest slot. It is unknown if a script acquired the permit.
     pub slot: Option<u32>,
-    /// The fence. A script that acquired cannot tell.
+    /// The fence. It is unknown if a script acquired the permit.
     pub fence: Option<u64>,
     /// The process.
     pub pid: u32,
@@ -142,7 +141,7 @@ pub struct DeliveryToCmd {
     pub status: i32,
 }
 
-/// The store of an event. `None` if the line is not one of a day.
+/// Returns the store of an event. `None` if the event is not of a day.
 #[must_use]
 pub fn store_of(who: &str) -> Option<StoreSetting> {
     who.split_once('/')?.0.parse().ok()

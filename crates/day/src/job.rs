@@ -28,7 +28,7 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The shell line that gives the events to the rig and the output to a file.
+/// The shell line that sends the events of a job to the rig, and its output to a file.
 const WATCHED: &str = r#"exec 3>&1 >"$0"; exec "$@""#;
 
 /// A job that is to be started.
@@ -51,7 +51,7 @@ pub struct RunningJob {
 }
 
 impl DayJob {
-    /// This command, as the job `who`.
+    /// Makes a job called `who` that runs this command.
     #[must_use]
     pub fn new(world: &DayWorld, who: String, argv: Vec<String>) -> Self {
         let start = JobStart { argv, want: None, ends: Vec::new(), is_hurried: false };
@@ -89,7 +89,7 @@ impl DayJob {
     /// Starts the job.
     ///
     /// # Panics
-    /// If the command cannot be started: then there is nothing to judge.
+    /// If the command cannot be started, because then there is nothing to judge.
     #[must_use]
     pub fn start(self) -> RunningJob {
         let Self { world, who, start, is_watched } = self;
@@ -142,14 +142,14 @@ fn watch(world: &DayWorld, who: &str, events: ChildStdout, is_queued: &AtomicBoo
     }
 }
 
-/// The file that the job's output goes to.
+/// Returns the path of the file that gets this output of the job.
 #[must_use]
 pub fn said(world: &DayWorld, who: &str, what: &str) -> PathBuf {
     world.scratch.join("said").join(format!("{}.{what}", who.replace('/', "-")))
 }
 
 impl RunningJob {
-    /// The job's process id.
+    /// Returns the job's process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -218,7 +218,7 @@ impl RunningJob {
     }
 }
 
-/// The exit status, or 128+n for signal n.
+/// Returns the exit status, or 128+n for signal n.
 fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

@@ -19,12 +19,12 @@ use tale::DayTale;
 /// The rule that was broken.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum DayCheck {
-    /// A job ended with a status that it may not end with.
+    /// A job ended with a status that is not allowed.
     Status,
-    /// A job came to an end that is not CMD's own, and printed nothing.
+    /// A job ended with a status that is not CMD's own, and printed nothing.
     Silent,
-    /// A job printed something else on stdout or stderr than it may, or events that tell another
-    /// story.
+    /// A job printed something on stdout or stderr that is not allowed, or events that contradict
+    /// its end.
     Words,
     /// A job went in before another that had stood in line before it.
     Order,
@@ -32,13 +32,13 @@ pub enum DayCheck {
     Limit,
     /// CMD was inside after its lease had ended.
     Lease,
-    /// A job was refused as busy, although nobody held the name.
+    /// A job was refused as busy, although no job held the name.
     Refused,
     /// An item was lost, done twice, or delivered out of order.
     Item,
     /// A job did not end.
     Hung,
-    /// The program stayed long after it had told that CMD is gone.
+    /// The program stayed long after its event that CMD is gone.
     Lingers,
     /// An observer, or a program that uses the crate, found something that must not be.
     Wrong,
@@ -53,7 +53,7 @@ pub struct DayViolation {
     pub check: DayCheck,
     /// The store. `None` for the machine.
     pub store: Option<StoreSetting>,
-    /// What happened, and to which job.
+    /// A description of the breach that names the job.
     pub story: String,
 }
 
@@ -72,8 +72,7 @@ pub struct DayCounts {
     pub pairs: u64,
     /// Items delivered.
     pub items: u64,
-    /// The time, in microseconds, in which the machine was too busy for a judgement of what that
-    /// costs.
+    /// The time, in microseconds, in which the machine was too busy to judge its jobs.
     pub slow: u64,
     /// The smallest share of a lease that a program using the crate found on a permit just granted,
     /// in thousandths of its ttl.
@@ -94,7 +93,7 @@ pub struct DayVerdict {
 /// The shortest time, in microseconds, that counts as a wait.
 const A_WAIT: u64 = 100_000;
 
-/// Judges a whole history. `remains` is what is left on the machine.
+/// Judges a whole history. `remains` lists the things that are left on the machine.
 #[must_use]
 pub fn judge(events: &[DayEvent], remains: &[String]) -> DayVerdict {
     let mut verdict = DayVerdict::default();
@@ -164,14 +163,14 @@ fn count(events: &[&DayEvent], tale: &DayTale<'_>) -> DayCounts {
 }
 
 impl DayVerdict {
-    /// How many breaches of this rule there were on this store.
+    /// Counts the breaches of this rule on this store.
     #[must_use]
     pub fn count(&self, store: StoreSetting, check: DayCheck) -> usize {
         let is_it = |found: &&DayViolation| found.store == Some(store) && found.check == check;
         self.violations.iter().filter(is_it).count()
     }
 
-    /// Some breaches, to be told in full: at most so many of each rule on each store.
+    /// Returns the breaches to print in full: at most `most` of each rule on each store.
     #[must_use]
     pub fn samples(&self, most: usize) -> Vec<&DayViolation> {
         let mut told: BTreeMap<(Option<StoreSetting>, DayCheck), usize> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! A day with defaults: the release program as README and docs show it, without any tuning flag, on
-//! every store at once.
+//! A day with defaults. The rig uses the release program as README and docs show it, without any
+//! tuning flag, on every store at once.
 //!
 //! ```text
 //!   rig ──starts──▶ servers

@@ -14,10 +14,10 @@ use crate::{
 /// The ttl of a caller that states none.
 const TTL: Duration = Duration::from_secs(30);
 /// The smallest share of a lease, in thousandths, that may be left on a permit just granted: two
-/// thirds, less what one round trip may take on a busy machine.
+/// thirds, less the time of a round trip on a busy machine.
 const LEAST_PERMILLE: u64 = 500;
 
-/// `day program NAME LIMIT SECONDS`: acquires, works while the permit is held, releases.
+/// `day program NAME LIMIT SECONDS`: acquires a permit, works while it is held, and releases it.
 ///
 /// # Errors
 /// If the store cannot be reached, or the permit was lost.

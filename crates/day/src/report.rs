@@ -31,7 +31,7 @@ const CHECKS: [DayCheck; 12] = [
     DayCheck::Remains,
 ];
 
-/// The whole report, which ends with a line.
+/// Writes the whole report: the table, the number of breaches, and samples of them.
 #[must_use]
 pub fn report(verdict: &DayVerdict) -> String {
     let mut text = HEAD.to_owned();
@@ -58,7 +58,7 @@ fn row(verdict: &DayVerdict, store: StoreSetting, counts: &DayCounts) -> String 
         statuses.join(", ")
     );
     for check in CHECKS {
-        let _ = write!(text, " {} |", verdict.count(store, check)); // a string takes everything
+        let _ = write!(text, " {} |", verdict.count(store, check)); // writing to a string cannot fail
     }
     text.push('\n');
     text

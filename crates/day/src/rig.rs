@@ -1,4 +1,4 @@
-//! Starts the stores, plays the scenarios, looks for what remains, and judges the history.
+//! Starts the stores, plays the scenarios, looks for remains, and judges the history.
 
 use std::{
     fs, io,
@@ -28,10 +28,10 @@ const CHAPTER: Duration = Duration::from_secs(600);
 const AROUND_OUTAGE: Duration = Duration::from_secs(48);
 /// How often the rig looks how busy the machine is.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// A look that takes this long with the pause after it, in microseconds, shows that the machine is
-/// too busy.
+/// A look and the pause after it that together take this long, in microseconds, show that the
+/// machine is too busy.
 const A_LONG_LOOK: u64 = 1_200_000;
-/// How long things that nobody uses any more may remain.
+/// How long unused names, queues, files and keys may remain.
 const AFTER_ALL: Duration = Duration::from_secs(120);
 
 /// The plan of a day.
@@ -39,7 +39,7 @@ const AFTER_ALL: Duration = Duration::from_secs(120);
 pub struct DayPlan {
     /// The day's length.
     pub time: Duration,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The stores.
     pub stores: Vec<StoreSetting>,
@@ -86,7 +86,7 @@ fn live(plan: &DayPlan, store: StoreSetting) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes down the times in which the machine was too busy to hold jobs to the rules.
+/// Writes down the times in which the machine was too busy for the rules to hold.
 fn watch_machine(world: &DayWorld, site: &DaySite, is_over: &AtomicBool) {
     let pen = world.pen(&world.who("rig"));
     while !is_over.load(Ordering::SeqCst) {
@@ -145,7 +145,7 @@ fn play(
     (scenario.play)(&ScenarioStage::new(world, site, &title, draw, time));
 }
 
-/// Looks for names, queues, files and keys that remain a while after all jobs have ended.
+/// Looks for names, queues, files and keys that still remain some time after all jobs have ended.
 pub(crate) fn look_for_remains(world: &DayWorld, site: &DaySite) -> Vec<String> {
     let stage = ScenarioStage::new(world, site, "end", Draw::new(0), Duration::ZERO);
     let mut lists = vec!["list --json"];
@@ -173,8 +173,8 @@ fn listed(stage: &ScenarioStage<'_>, list: &str) -> Option<String> {
     Some(fs::read_to_string(out).unwrap_or_default()).filter(|text| !text.is_empty())
 }
 
-/// Looks for processes of the program that still run. The program's path belongs to this day alone,
-/// so they can be told from others.
+/// Looks for processes of the program that still run. The path of the program belongs to this day
+/// alone, so the look finds no process of another day.
 fn remaining_processes(scratch: &Path, remains: &mut Vec<String>) {
     let program = DayWorld::program(scratch);
     let deadline = Instant::now() + Duration::from_secs(30);

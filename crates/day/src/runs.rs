@@ -1,7 +1,7 @@
 //! `day runs`: many `run`s with README's flags and no others, on every store.
 //!
-//! All come at once, and each works for 0.5 to 10 s. Whether they are served in order is seen from
-//! outside: whoever `show` lists as a waiter is ahead of everybody who is started later.
+//! All runs come at once, and each works for 0.5 to 10 s. An observer judges the order from
+//! outside: a run that `show` lists as a waiter is ahead of each run that starts later.
 
 use std::{collections::BTreeMap, io, thread, time::Duration};
 
@@ -29,7 +29,7 @@ pub const LIMIT: u32 = 3;
 const AT_ONCE: u32 = 5;
 const NAME: &str = "thumbnails";
 
-/// Runs them and judges what happened.
+/// Plays the runs on each store, and judges the history.
 ///
 /// # Errors
 /// If the program is not there, or files cannot be written.
@@ -54,8 +54,8 @@ fn on(plan: &DayPlan, store: StoreSetting, runs: u32, limit: u32) -> io::Result<
     let site = DaySite::start(store)?;
     let world = DayWorld::new(store, &site.url, &plan.scratch, plan.seed);
     let mut draw = Draw::new(plan.seed).fork(store as u64);
-    // A run works for 5.25 s on average, and `limit` of them work at a time. The rest is for a
-    // fresh quorum and a busy machine.
+    // A run works for 5.25 s on average, and `limit` runs work at a time. The rest of the time is
+    // for a fresh quorum and a busy machine.
     let time = Duration::from_secs(u64::from(runs) * 6 / u64::from(limit)) + store.guard();
     let stage = ScenarioStage::new(&world, &site, "run", draw.clone(), time);
     thread::scope(|scope| {

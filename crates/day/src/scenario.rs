@@ -1,5 +1,5 @@
-//! What users do: a file for each scenario. A scenario is a small play on one store, and many play
-//! at once.
+//! The scenarios: imitations of users, one in each file. Each scenario plays on one store, and many
+//! scenarios play at once.
 
 mod also;
 mod kills;
@@ -17,12 +17,12 @@ mod watch;
 
 use crate::{stage::ScenarioStage, store::StoreSetting};
 
-/// Something that users do.
+/// An imitation of users.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     /// The scenario's name, in the history and in the names that it uses.
     pub title: &'static str,
-    /// Returns whether this store has what the scenario needs.
+    /// Returns whether the scenario can play on this store.
     pub is_for: fn(StoreSetting) -> bool,
     /// Whether the scenario's jobs give up soon. Such a scenario waits until a fresh quorum admits
     /// clients.
@@ -35,8 +35,8 @@ const fn all(_: StoreSetting) -> bool {
     true
 }
 
-/// The scenarios that play while all is well, or while the store is silent for a moment that nobody
-/// notices.
+/// The scenarios that play while all is well, or while the store is silent for so short a time that
+/// no job notices.
 pub const CALM: &[Scenario] = &[
     Scenario { title: "mix", is_for: all, is_hurried: true, play: mix::play },
     Scenario { title: "line", is_for: all, is_hurried: false, play: line::play },

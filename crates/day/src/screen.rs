@@ -19,8 +19,8 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Has the shell print a command's status. The quotes keep the screen from showing that word
-/// before.
+/// A shell line that prints the status of the last command. The quotes keep the word `status` out
+/// of the typed line, which the screen shows, too.
 pub const TELL: &str = "echo sta\"\"tus $?";
 /// The text before the status.
 const STATUS: &str = "status ";
@@ -39,7 +39,7 @@ impl TypedScreen {
     /// Starts a shell with job control on a new terminal, and types a command.
     ///
     /// # Errors
-    /// If there is no terminal to be had.
+    /// If a terminal cannot be opened.
     pub fn start(
         world: &DayWorld,
         who: String,
@@ -85,7 +85,7 @@ impl TypedScreen {
         true
     }
 
-    /// All that the terminal has shown.
+    /// Returns all text that the terminal has shown.
     #[must_use]
     pub fn shown(&self) -> String {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -96,7 +96,7 @@ impl TypedScreen {
         if !self.until_shown(STATUS, bound) {
             self.world.note(&self.who, DayWhat::Hung);
         }
-        // The number and the end of its line come together, or soon after each other.
+        // The number and the end of its line come together, or shortly after the word.
         let _ = self.until_shown_after_status();
         let shown = self.shown();
         let status = shown.rsplit_once(STATUS).and_then(|(_, rest)| {
@@ -105,7 +105,7 @@ impl TypedScreen {
         let ended =
             DayWhat::Ended { status: status.unwrap_or(-1), out: shown.clone(), err: String::new() };
         self.world.note(&self.who, ended);
-        let _ = self.typed("exit\n"); // a shell that is gone needs no telling
+        let _ = self.typed("exit\n"); // fails only if the shell has ended
         let _ = (self.shell.kill(), self.shell.wait());
         shown
     }
@@ -127,7 +127,8 @@ fn read_along(master: OwnedFd, shown: Arc<Mutex<String>>) {
     let mut master = File::from(master);
     thread::spawn(move || {
         let mut bytes = [0; 4096];
-        // When nobody has the other end any more, reading a terminal fails. That error is the end.
+        // When no process has the other end open any more, reading a terminal fails. That error is
+        // the end of the output.
         while let Ok(length @ 1..) = master.read(&mut bytes) {
             let text = String::from_utf8_lossy(&bytes[..length]);
             shown.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);

@@ -1,5 +1,5 @@
-//! `day service`: two processes of the service that the docs show, tenants that ask them for work,
-//! default settings, and a store that falls silent for 5 s and for 60 s in the middle.
+//! `day service`: two processes of the service that the docs show, with default settings, and
+//! tenants that ask them for work. The store falls silent for 5 s, and later for 60 s.
 
 mod client;
 pub mod verdict;
@@ -29,7 +29,7 @@ use crate::{
 use client::HttpClient;
 use verdict::{AnswerSeen, ServiceTerms, ServiceVerdict, SilentTime};
 
-/// How much work of one tenant the service does at a time.
+/// The number of requests of one tenant that the service works on at a time.
 pub const LIMIT: u32 = 3;
 const TENANTS: usize = 4;
 /// The most requests of one tenant at a time.
@@ -72,7 +72,7 @@ fn serve(plan: &DayPlan, store: StoreSetting, program: &Path) -> io::Result<Serv
     let site = DaySite::start(store)?;
     let world = DayWorld::new(store, &site.url, &plan.scratch, plan.seed);
     let mut service = Service::start(&world, program)?;
-    // A fresh quorum admits nobody at first, which is not the subject here.
+    // A fresh quorum admits nobody at first, and this test is about other things.
     pass(store.guard());
     let is_over = AtomicBool::new(false);
     let (answers, outages) = thread::scope(|scope| {
@@ -97,7 +97,7 @@ fn serve(plan: &DayPlan, store: StoreSetting, program: &Path) -> io::Result<Serv
     Ok(verdict)
 }
 
-/// Makes the store silent, and returns when it was.
+/// Makes the store silent twice, and returns the times of the silences.
 fn fall_silent(site: &DaySite, time: Duration) -> Vec<SilentTime> {
     let began = Instant::now();
     let plays = [(time * 3 / 10, SHORT), (time / 2, LONG)];
@@ -137,7 +137,7 @@ impl Service {
         Ok(service)
     }
 
-    /// Ends each process orderly, by TERM.
+    /// Ends each process with TERM.
     fn end(&mut self, verdict: &mut ServiceVerdict) {
         self.children.iter().for_each(|child| signal(child.id(), Signal::TERM));
         let deadline = Instant::now() + BOUND;
@@ -163,7 +163,7 @@ impl Drop for Service {
     }
 }
 
-/// The command line of the service.
+/// Returns the command that starts the service.
 fn command(world: &DayWorld, program: &Path, port: u16) -> Command {
     let mut command = world.command(&world.who("service"), &program.display().to_string());
     command.args([&format!("127.0.0.1:{port}"), &world.url]);

@@ -38,7 +38,7 @@ impl DaySite {
     /// Starts the store.
     ///
     /// # Errors
-    /// If there is no place for it.
+    /// If there is no directory for the store.
     ///
     /// # Panics
     /// If its servers do not start.
@@ -50,7 +50,7 @@ impl DaySite {
                 SiteServers::Redis((0..3).map(|_| RedisServer::start()).collect())
             }
             StoreSetting::Sentinel => SiteServers::Sentinel(SentinelServers::start(1)),
-            // Nodes take each other for dead after the time that is Redis's own default.
+            // The time after which nodes take each other for dead is Redis's own default.
             StoreSetting::Cluster => SiteServers::Cluster(RedisCluster::start_with(
                 3,
                 1,
@@ -66,8 +66,8 @@ impl DaySite {
         Ok(Self { store, url: url(&servers), servers })
     }
 
-    /// Makes all servers silent, or lets them answer again, as when a network is down. Nothing is
-    /// lost.
+    /// Makes all servers silent, or lets them answer again, as when the network is away for a
+    /// while. No data is lost.
     pub fn silence(&self, is_silent: bool) {
         match &self.servers {
             SiteServers::Directory(_) => {}
@@ -83,7 +83,7 @@ impl DaySite {
         }
     }
 
-    /// Asks each server for an answer.
+    /// Waits until each server has answered.
     pub fn look(&self) {
         let ports = match &self.servers {
             SiteServers::Redis(servers) => servers.iter().map(RedisServer::port).collect(),
@@ -92,17 +92,18 @@ impl DaySite {
             }
             SiteServers::Cluster(cluster) => cluster.nodes().iter().map(Node::port).collect(),
             SiteServers::Zookeeper { ensemble, .. } => {
-                let _ = ensemble.leader(); // each is asked
+                let _ = ensemble.leader(); // this asks each server
                 return;
             }
             SiteServers::Directory(_) => Vec::new(),
         };
         for port in ports {
-            let _ = say(port, &["PING"], ANSWER); // how long it takes is what is asked
+            let _ = say(port, &["PING"], ANSWER); // only the time of the answer matters
         }
     }
 
-    /// Returns what the servers keep when all names are idle, after a wait for that.
+    /// Waits until the store keeps nothing, and returns the files or keys that it still keeps after
+    /// `bound`.
     #[must_use]
     pub fn remains(&self, bound: Duration) -> Vec<String> {
         let deadline = std::time::Instant::now() + bound;
@@ -130,7 +131,7 @@ impl DaySite {
                 let ports = cluster.masters().into_iter().map(|at| cluster.nodes()[at].port());
                 ports.flat_map(keys).collect()
             }
-            // The program lists all that the store keeps of a name.
+            // Nothing to look for: the lists of the program show every name that ZooKeeper keeps.
             SiteServers::Zookeeper { .. } => Vec::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! The stage of a scenario: one store, a time, random numbers and names of jobs of its own.
+//! The stage of a scenario: one store, a time, and the scenario's own random numbers and job names.
 
 use std::{
     cell::Cell,
@@ -17,10 +17,10 @@ use crate::{
     world::DayWorld,
 };
 
-/// How long a job may take beyond all that it waits for. A longer one hangs.
+/// How long a job may take beyond the time of its scenario. A job that takes longer hangs.
 const BOUND: Duration = Duration::from_secs(120);
 
-/// One scenario on one store.
+/// The stage of one scenario on one store.
 #[derive(Debug)]
 pub struct ScenarioStage<'a> {
     /// The store.
@@ -37,7 +37,7 @@ pub struct ScenarioStage<'a> {
 }
 
 impl<'a> ScenarioStage<'a> {
-    /// A stage for the scenario `title`.
+    /// Makes a stage for the scenario `title`.
     #[must_use]
     pub fn new(
         world: &'a DayWorld,
@@ -50,45 +50,45 @@ impl<'a> ScenarioStage<'a> {
         Self { world, site, draw, time, began, title: title.to_owned(), jobs }
     }
 
-    /// A name that belongs to this scenario alone.
+    /// Returns a name that belongs to this scenario alone.
     #[must_use]
     pub fn name(&self, what: &str) -> String {
         format!("{}-{what}", self.title)
     }
 
-    /// The name of the next job.
+    /// Returns the name of the next job.
     #[must_use]
     pub fn next(&self) -> String {
         self.jobs.set(self.jobs.get() + 1);
         self.world.who(&format!("{}.{}", self.title, self.jobs.get()))
     }
 
-    /// The name of the job that was made last.
+    /// Returns the name of the job that was made last.
     #[must_use]
     pub fn last(&self) -> String {
         self.world.who(&format!("{}.{}", self.title, self.jobs.get()))
     }
 
-    /// The time that is left, less `last`, which the last jobs take.
+    /// Returns the time that is left, less the time `last` that the last jobs take.
     #[must_use]
     pub fn left(&self, last: Duration) -> Duration {
         self.time.saturating_sub(last).saturating_sub(self.began.elapsed())
     }
 
-    /// How long to wait for a job. A job that takes longer hangs.
+    /// Returns how long to wait for a job. A job that takes longer hangs.
     #[must_use]
     pub fn bound(&self) -> Duration {
         self.time + BOUND
     }
 
-    /// `seinpaal ARGS…`, with spaces between words.
+    /// Makes the job `seinpaal ARGS…`. Spaces separate the arguments.
     #[must_use]
     pub fn call(&self, args: &str) -> DayJob {
         let argv = std::iter::once("seinpaal").chain(args.split_whitespace());
         DayJob::new(self.world, self.next(), argv.map(str::to_owned).collect())
     }
 
-    /// `seinpaal run FLAGS… NAME -- CMD`, where CMD stays inside for `hold`.
+    /// Makes the job `seinpaal run FLAGS… NAME -- CMD`, whose CMD stays inside for `hold`.
     #[must_use]
     pub fn run(&self, flags: &str, name: &str, limit: u32, hold: Duration) -> DayJob {
         let priority = flags.split_once("--priority ").and_then(|(_, rest)| {
@@ -99,20 +99,20 @@ impl<'a> ScenarioStage<'a> {
             .may_end(PossibleEnd::own(0, DONE))
     }
 
-    /// `sh -c SCRIPT`.
+    /// Makes the job `sh -c SCRIPT`.
     #[must_use]
     pub fn script(&self, script: &str) -> DayJob {
         let argv = ["sh", "-c", script].map(str::to_owned);
         DayJob::new(self.world, self.next(), argv.to_vec())
     }
 
-    /// Leaves a job that was started to a thread, which waits for its end.
+    /// Leaves a started job to a thread, which waits for its end.
     pub fn let_go<'scope>(&self, scope: &'scope Scope<'scope, '_>, job: RunningJob) {
         let bound = self.bound();
         scope.spawn(move || job.wait(bound));
     }
 
-    /// Writes down a finding that must not be.
+    /// Writes down something that must not happen.
     pub fn wrong(&self, story: String) {
         self.world.note(&self.world.who(&self.title), DayWhat::Wrong { story });
     }
@@ -123,7 +123,7 @@ pub fn pass(time: Duration) {
     thread::sleep(time);
 }
 
-/// Milliseconds.
+/// Makes a duration of so many milliseconds.
 #[must_use]
 pub const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

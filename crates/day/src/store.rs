@@ -20,7 +20,7 @@ pub enum StoreSetting {
 }
 
 impl StoreSetting {
-    /// All of them.
+    /// All stores.
     pub const ALL: &[Self] = &[
         Self::Embedded,
         Self::Redis,
@@ -30,7 +30,7 @@ impl StoreSetting {
         Self::Zookeeper,
     ];
 
-    /// The store's name.
+    /// Returns the store's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,14 +61,15 @@ impl StoreSetting {
         self != Self::Embedded
     }
 
-    /// Returns whether a lease of a dead holder runs out by time alone, so that others wait for it.
+    /// Returns whether the lease of a dead holder ends only when its time is over, so that waiters
+    /// wait that long.
     #[must_use]
     pub fn has_leases(self) -> bool {
         self != Self::Embedded
     }
 
-    /// How long the store, or a client, may be stopped without anybody noticing. ZooKeeper's
-    /// session cuts the default ttl of 30 s to a quarter, and so this time, too.
+    /// Returns how long the store, or a client, may be stopped without consequences. ZooKeeper's
+    /// session cuts the default ttl of 30 s to a quarter, and with it this time.
     #[must_use]
     pub fn blink(self) -> Duration {
         match self {
@@ -77,8 +78,8 @@ impl StoreSetting {
         }
     }
 
-    /// How long to wait until a fresh store admits clients: the restart guard of a quorum, which is
-    /// 30 s and a quarter of that, and some time for a busy machine.
+    /// Returns how long to wait until a fresh store admits clients. A quorum has a restart guard of
+    /// 30 s and a quarter of that. The rest is for a busy machine.
     #[must_use]
     pub fn guard(self) -> Duration {
         match self {

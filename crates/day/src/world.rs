@@ -1,4 +1,4 @@
-//! What the jobs of one store need: the program in their path, the store's URL, a directory, and
+//! The world of the jobs of one store: the program in their path, the store's URL, a directory, and
 //! the history.
 
 use std::{
@@ -17,30 +17,30 @@ const JOB: &str = "DAY_JOB";
 const SEED: &str = "DAY_SEED";
 const URL: &str = "SEINPAAL_STORE";
 
-/// One store, as jobs find it.
+/// The world of the jobs of one store.
 #[derive(Clone, Debug)]
 pub struct DayWorld {
     /// Which store.
     pub store: StoreSetting,
     /// The URL.
     pub url: String,
-    /// A directory with `bin`, the history, and what jobs write.
+    /// A directory with `bin`, the history, and the files of jobs.
     pub scratch: PathBuf,
-    /// The seed of what jobs draw.
+    /// The seed of the random numbers of jobs.
     pub seed: u64,
 }
 
 impl DayWorld {
-    /// A world for this store.
+    /// Makes a world for this store.
     #[must_use]
     pub fn new(store: StoreSetting, url: &str, scratch: &Path, seed: u64) -> Self {
         Self { store, url: url.to_owned(), scratch: scratch.to_owned(), seed }
     }
 
-    /// The world in which the rig started this process, and the name of its job.
+    /// Returns the world in which the rig started this process, and the name of its job.
     ///
     /// # Errors
-    /// If it was started by hand.
+    /// If this process was started by hand.
     pub fn found() -> io::Result<(Self, String)> {
         let find = |name| {
             env::var(name).map_err(|_| io::Error::other(format!("{name} is not set: the rig does")))
@@ -59,19 +59,20 @@ impl DayWorld {
         let bin = scratch.join("bin");
         fs::create_dir_all(&bin)?;
         fs::create_dir_all(scratch.join("said"))?;
-        // A copy of the program shows whose process it is, whoever runs it later.
+        // Each day runs its own copy of the program. So the path of a process in `/proc` shows
+        // which day started it.
         fs::copy(program, bin.join("seinpaal"))?;
         std::os::unix::fs::symlink(env::current_exe()?, bin.join("day"))
     }
 
-    /// The path of the program under test, as `/proc` shows it.
+    /// Returns the path of the program under test, as `/proc` shows it.
     #[must_use]
     pub fn program(scratch: &Path) -> PathBuf {
         scratch.join("bin/seinpaal")
     }
 
-    /// A command in this world, as this job. It finds the program in its path and the store in its
-    /// environment, and no file of the user who started the rig.
+    /// Makes a command in this world, as this job. The command finds the program in its path and
+    /// the store in its environment. It reads no settings of the user who started the rig.
     #[must_use]
     pub fn command(&self, job: &str, program: &str) -> Command {
         let mut command = Command::new(program);
@@ -85,7 +86,7 @@ impl DayWorld {
         command
     }
 
-    /// The full name of a job, or of the rig, on this store.
+    /// Returns the full name of a job, or of the rig, on this store.
     #[must_use]
     pub fn who(&self, job: &str) -> String {
         format!("{}/{job}", self.store)
@@ -96,16 +97,16 @@ impl DayWorld {
         self.pen(who).write(what);
     }
 
-    /// The pen that writes this job's events.
+    /// Opens the pen that writes this job's events.
     ///
     /// # Panics
-    /// If the history cannot be opened: without it nothing is proved.
+    /// If the history cannot be opened, because nothing is proved without it.
     #[must_use]
     pub fn pen(&self, who: &str) -> Pen {
         Pen::open(&Self::history(&self.scratch), who).expect("the history can be opened")
     }
 
-    /// The path of the history.
+    /// Returns the path of the history.
     #[must_use]
     pub fn history(scratch: &Path) -> PathBuf {
         scratch.join("history")

@@ -1,4 +1,4 @@
-//! Random numbers that all follow from one seed, so that a drawn history can be drawn again.
+//! Random numbers that follow from one seed, so that a test can repeat the history that it drew.
 //!
 //! # Example
 //! ```
@@ -22,7 +22,8 @@ impl Draw {
         Self(seed)
     }
 
-    /// A generator whose numbers do not depend on how many this one draws later.
+    /// A second generator, whose numbers follow from `whose` and the present state. The numbers
+    /// that this generator draws later do not change them.
     #[must_use]
     pub fn fork(&self, whose: u64) -> Self {
         Self(Self(self.0 ^ whose.wrapping_mul(0xa076_1d64_78bd_642f)).number())
@@ -57,21 +58,21 @@ impl Draw {
         self.below(100) < percent
     }
 
-    /// A time between these two.
+    /// A duration between these two.
     pub fn between(&mut self, shortest: Duration, longest: Duration) -> Duration {
         let range = longest.saturating_sub(shortest).as_micros();
         shortest + Duration::from_micros(self.below(u64::try_from(range).unwrap_or(u64::MAX)))
     }
 
-    /// One of them.
+    /// One of these values.
     ///
     /// # Panics
-    /// If there are none.
+    /// If the slice is empty.
     pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
         all[self.index(all.len())].clone()
     }
 
-    /// The same in another order.
+    /// Puts the values into a random order.
     pub fn shuffle<T>(&mut self, all: &mut [T]) {
         for last in (1..all.len()).rev() {
             all.swap(last, self.index(last + 1));
@@ -83,7 +84,7 @@ impl Draw {
 mod tests {
     use super::*;
 
-    /// The numbers that its authors give for this seed.
+    /// The numbers that the authors of SplitMix64 publish for this seed.
     #[test]
     fn the_numbers_are_those_of_splitmix64() {
         let mut draw = Draw::new(1_234_567);

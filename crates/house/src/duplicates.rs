@@ -6,15 +6,15 @@ use std::{
     path::Path,
 };
 
-/// How many lines in a row make a run.
+/// The smallest number of lines in a row that make a run.
 const RUN: usize = 6;
 /// Lines that stand at more places than this are too common to list.
 const MOST_PLACES: usize = 8;
 
-/// The same lines at two places.
+/// A run of lines that stands at two places.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Duplicate {
-    /// How many lines there are.
+    /// The number of lines in the run.
     pub lines: usize,
     /// The first place, as `file:line`.
     pub here: String,
@@ -22,17 +22,18 @@ pub struct Duplicate {
     pub there: String,
 }
 
-/// The lines of one file that count, each with its number.
+/// The lines of one file that are compared, each with its number.
 struct SourceLines {
     path: String,
     lines: Vec<(usize, String)>,
 }
 
-/// A place in a file: the number of the file, and that of the line among those that count.
+/// A place in a file: the number of the file, and the number of the line among the lines that are
+/// compared.
 type LinePlace = (usize, usize);
 
 /// Every run of at least six lines that stands twice below these directories, the longest first.
-/// Comments, imports, blank lines and lines without a letter do not count.
+/// Comments, imports, blank lines and lines without a letter are not compared.
 ///
 /// # Panics
 /// A file cannot be read.
@@ -67,7 +68,7 @@ fn read(root: &Path, path: &Path, sources: &mut Vec<SourceLines>) {
     }
 }
 
-/// The lines that count. An import goes on until its semicolon.
+/// The lines that are compared. An import goes on until its semicolon.
 fn lines(text: &str) -> Vec<(usize, String)> {
     let mut is_import = false;
     let mut found = Vec::new();

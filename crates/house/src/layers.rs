@@ -1,9 +1,9 @@
-//! The layers of the workspace, and the crates that use one in the wrong direction.
+//! The layers of the workspace, and the dependencies that lead to a later layer.
 
 use std::{fs, path::Path};
 
-/// The crates that ship, lowest layer first. A crate uses crates of earlier layers only, so crates
-/// of one layer know nothing of each other.
+/// The crates that ship, lowest layer first. A crate uses crates of earlier layers only, so two
+/// crates of one layer never use each other.
 pub const PRODUCT: &[&[&str]] = &[
     &["proto"],
     &["store"],
@@ -14,7 +14,7 @@ pub const PRODUCT: &[&[&str]] = &[
     &["cli"],
 ];
 
-/// The crates that prove the others, in the same order. They come after all of the product.
+/// The crates that test the product, lowest layer first. They come after all crates of the product.
 pub const PROOF: &[&[&str]] = &[
     &["draw", "rig", "house", "public-api"],
     &["conformance", "models"],
@@ -44,7 +44,7 @@ pub fn crates(root: &Path) -> Vec<String> {
     found
 }
 
-/// What each crate of the tree at `root` depends on, without what only its tests need.
+/// The dependencies between the crates of the tree at `root`, without those that only tests need.
 ///
 /// # Panics
 /// A manifest cannot be read.
@@ -61,15 +61,15 @@ pub fn arrows(root: &Path) -> Vec<Arrow> {
     each.flatten().collect()
 }
 
-/// The arrows that do not lead to an earlier layer. For a crate that has no layer, every layer is
-/// an earlier one.
+/// The arrows that do not lead to an earlier layer. Every layer is earlier than a crate without a
+/// layer.
 #[must_use]
 pub fn upward(arrows: &[Arrow]) -> Vec<Arrow> {
     let runs_up = |arrow: &&Arrow| layer(&arrow.to) >= layer(&arrow.from);
     arrows.iter().filter(runs_up).cloned().collect()
 }
 
-/// The position of the crate's layer; past the last for a crate that has none.
+/// The position of the crate's layer. A crate without a layer comes after the last one.
 fn layer(name: &str) -> usize {
     let has_it = |layer: &&[&str]| layer.contains(&name);
     PRODUCT.iter().chain(PROOF).position(has_it).unwrap_or(usize::MAX)

@@ -1,6 +1,6 @@
 //! Figures of the source: which layer and which file uses which, how many lines each crate has,
-//! which lines stand twice, which files and functions are too long, and which names several types
-//! have.
+//! which lines stand twice, which files and functions are too long, which names several types have,
+//! and which sentences name no subject.
 //!
 //! The page docs/internals/house.md has the commands that print them.
 

@@ -1,25 +1,25 @@
-//! Lines of source by crate, and what share of them are comments.
+//! Lines of source by crate, and the share of comments among them.
 
 use std::{fs, path::Path};
 
 /// The lines of one crate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lines {
-    /// Of what ships: `src`, without its tests.
+    /// Lines that ship: `src`, without its tests.
     pub shipped: usize,
-    /// Of its tests: below `tests`, `benches` and `examples`, and in `src` the files that are named
-    /// `tests` and the modules of that name.
+    /// Lines of tests: below `tests`, `benches` and `examples`, and in `src` the files that are
+    /// named `tests` and the modules of that name.
     pub tests: usize,
 }
 
-/// The lines of what ships that are not blank, in one language.
+/// The shipped lines of one language that are not blank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comments {
-    /// All of them.
+    /// All lines.
     pub lines: usize,
-    /// Those of documentation: `///` and `//!` of Rust, the head of a Lua file or function.
+    /// Lines of documentation: `///` and `//!` of Rust, the head of a Lua file or function.
     pub documentation: usize,
-    /// Those of comments beside the code.
+    /// Lines of comments beside the code.
     pub inline: usize,
 }
 
@@ -37,7 +37,7 @@ pub fn count(directory: &Path) -> Lines {
     lines
 }
 
-/// Counts the comments in what ships below this directory: those of Rust, and those of Lua.
+/// Counts the comments in the shipped lines below this directory, for Rust and for Lua.
 ///
 /// # Panics
 /// A file cannot be read.
@@ -57,9 +57,9 @@ pub fn comments(directory: &Path) -> (Comments, Comments) {
 /// A file of Rust or Lua.
 pub(crate) struct SourceFile<'a> {
     pub(crate) path: &'a Path,
-    /// The part of its text that ships.
+    /// The part of the file that ships.
     pub(crate) shipped: &'a str,
-    /// Its tests.
+    /// The file's tests.
     pub(crate) tests: &'a str,
 }
 
@@ -75,7 +75,7 @@ impl SourceFile<'_> {
 
 /// Shows every file of Rust or Lua below this directory.
 ///
-/// What cargo builds (`target`) is none of the source, and changes while it is read.
+/// Leaves out `target`, whose files cargo makes and may remove during the walk.
 pub(crate) fn visit(directory: &Path, is_test: bool, see: &mut impl FnMut(SourceFile<'_>)) {
     let entries = fs::read_dir(directory)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", directory.display()));

@@ -1,5 +1,5 @@
-//! Files and functions that are longer than a reader can take in at once, and how long functions
-//! are.
+//! Files and functions that are longer than a reader can take in at once, and the lengths of
+//! functions.
 
 use std::{fs, path::Path};
 
@@ -7,9 +7,9 @@ use crate::lines::visit;
 
 /// The most lines of a file.
 pub const FILE: usize = 300;
-/// The most lines of a function: what a screen shows.
+/// The most lines of a function, so that a screen shows the whole of it.
 pub const FUNCTION: usize = 50;
-/// A function with more lines than this does more than one thing, or is a table.
+/// A function with more lines than this usually does more than one thing, or is a table.
 pub const LONGISH: usize = 25;
 
 /// The files and functions below this directory that are too long, as `lines place`, the longest
@@ -25,7 +25,7 @@ pub fn long(root: &Path, directory: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// All functions of what ships below this directory, as `lines place`, the longest first.
+/// All functions that ship below this directory, as `lines place`, the longest first.
 ///
 /// # Panics
 /// A file cannot be read.

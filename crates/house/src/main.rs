@@ -1,6 +1,6 @@
 //! Prints figures of the source: which file uses which, how many lines each crate has, which lines
 //! stand twice, which files and functions are too long, how long functions are, which names several
-//! types have, what share of the lines are comments, and which sentences name no subject.
+//! types have, the share of comments in the lines, and which sentences name no subject.
 //!
 //! ```text
 //! cargo run -p house -- imports
@@ -68,9 +68,9 @@ struct CrateFigures {
     name: String,
     files: usize,
     arrows: Arrows,
-    /// Circles in which a file and the files below it are one.
+    /// Circles between modules, where a file and the files below it count as one module.
     circles: Vec<BTreeSet<Module>>,
-    /// Circles if they are not.
+    /// The number of circles where each file counts alone.
     nested: usize,
 }
 

@@ -28,8 +28,8 @@ pub fn shared(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// The names that the page docs/internals/names.md lists as one idea in several modules: what
-/// stands between backticks in the first column of its table of twins.
+/// The names that the page docs/internals/names.md lists as one idea in several modules: the names
+/// between backticks in the first column of its table of twins.
 ///
 /// # Panics
 /// The page cannot be read, or has no such table.
@@ -62,14 +62,14 @@ fn add(root: &Path, path: &Path, found: &mut BTreeMap<String, BTreeSet<String>>)
     }
 }
 
-/// The types that a file defines, but for those of tests.
+/// The types that a file defines outside its tests.
 fn types(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     scan(text.parse().expect("a source file that compiles"), &mut found);
     found
 }
 
-/// Only the bodies of modules are entered: a `type` inside an `impl` belongs to its trait.
+/// Enters only the bodies of modules, because a `type` inside an `impl` belongs to its trait.
 fn scan(tokens: TokenStream, found: &mut Vec<String>) {
     let mut tokens = tokens.into_iter().peekable();
     let (mut is_for_tests, mut is_module) = (false, false);

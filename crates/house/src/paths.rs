@@ -5,14 +5,15 @@ use std::iter::Peekable;
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree, token_stream};
 
-/// What a file says that matters here.
+/// The modules, paths and imports of a file.
 #[derive(Debug, Default)]
 pub struct FilePaths {
-    /// The modules that are files of their own (`mod name;`), but for those of tests.
+    /// The modules that are files of their own (`mod name;`), without modules of tests.
     pub modules: Vec<String>,
     /// Every path of more than one name, with the inline modules around it.
     pub paths: Vec<PathIn>,
-    /// What a `use` brings into the file under which name. The name is `*` for all of it.
+    /// The imports of the file: a name, and the path that it stands for. The name is `*` for all
+    /// items of a module.
     pub uses: Vec<(String, Vec<String>)>,
 }
 
@@ -28,7 +29,7 @@ pub struct PathIn {
 /// Reads a source file.
 ///
 /// # Panics
-/// It is not Rust.
+/// The text is not Rust.
 #[must_use]
 pub fn read(text: &str) -> FilePaths {
     let tokens: TokenStream = text.parse().expect("a source file that compiles");
@@ -81,7 +82,7 @@ fn asks_for_tests(token: &TokenTree) -> bool {
     text.starts_with("[cfg(test") || text.starts_with("[cfg(all(test") || text == "[test]"
 }
 
-/// After `mod`: its name, and what is inside if it is written here.
+/// Reads a module after the word `mod`: its name, and its body if the file has it.
 fn module(tokens: &mut PeekableTokens, depth: usize, is_for_tests: bool, said: &mut FilePaths) {
     let Some(TokenTree::Ident(name)) = tokens.next() else { return };
     match tokens.next() {
@@ -91,7 +92,7 @@ fn module(tokens: &mut PeekableTokens, depth: usize, is_for_tests: bool, said: &
     }
 }
 
-/// A path in the midst of code: `first`, and all that follows with `::` between.
+/// Reads a path in code: `first`, and all names that follow with `::` between.
 fn path(first: String, tokens: &mut PeekableTokens, depth: usize, said: &mut FilePaths) {
     let mut names = vec![first];
     while separator(tokens) {
@@ -105,7 +106,7 @@ fn path(first: String, tokens: &mut PeekableTokens, depth: usize, said: &mut Fil
     }
 }
 
-/// Takes `::` if it comes next.
+/// Takes `::` if it is next. Returns whether it was.
 fn separator(tokens: &mut PeekableTokens) -> bool {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
@@ -117,7 +118,7 @@ fn separator(tokens: &mut PeekableTokens) -> bool {
     tokens.next_if(is_colon).is_some()
 }
 
-/// The tree of a `use`: each leaf is a name and the path that it stands for.
+/// Reads the tree of a `use`. Each leaf is a name and the path that the name stands for.
 fn tree(
     tokens: &mut PeekableTokens,
     before: &mut Vec<String>,
@@ -148,7 +149,7 @@ fn tree(
             _ => {}
         }
     }
-    // An empty name at the end marks a path whose leaves are written down already.
+    // An empty name at the end marks a path whose leaves are in `found` already.
     match before.last() {
         Some(last) if !last.is_empty() && before.len() > length => leaf(before, found),
         _ => {}

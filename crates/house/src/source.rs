@@ -1,4 +1,4 @@
-//! The files of one crate, and which of them uses which.
+//! The files of one crate, and their uses of each other.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,13 +8,13 @@ use std::{
 
 use crate::paths::{self, FilePaths, PathIn};
 
-/// A module: the names from the root of its crate, which has none.
+/// A module: its names from the root of the crate. The root has no name.
 pub type Module = Vec<String>;
 
 /// Which file uses which: for each module the modules whose items it names.
 pub type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
-/// The files of one crate by the module that each of them is, without those of tests.
+/// The files of one crate by their modules, without files of tests.
 #[derive(Debug, Default)]
 pub struct Crate {
     files: BTreeMap<Module, FilePaths>,
@@ -48,7 +48,7 @@ impl Crate {
         self.files.insert(module, said);
     }
 
-    /// How many files there are.
+    /// The number of files.
     #[must_use]
     pub fn len(&self) -> usize {
         self.files.len()
@@ -60,8 +60,8 @@ impl Crate {
         self.files.is_empty()
     }
 
-    /// Which file uses which. A name that a file passes on with `pub use` leads to the file that
-    /// has it.
+    /// The uses of each file. A name that a file passes on with `pub use` leads to the file that
+    /// defines it.
     #[must_use]
     pub fn arrows(&self) -> Arrows {
         let each = self.files.iter().map(|(module, said)| {
@@ -71,14 +71,14 @@ impl Crate {
         each.collect()
     }
 
-    /// The file that has what this path names, if it is of this crate.
+    /// The file that defines the item of this path, if the item is of this crate.
     fn target(&self, module: &Module, path: &PathIn) -> Option<Module> {
         let full = self.absolute(module, &path.names, path.depth)?;
         Some(self.home(full, 0))
     }
 
-    /// The path from the root of the crate; `None`: it leads to another crate, or into the file
-    /// itself.
+    /// The path from the root of the crate. `None` if the path leads to another crate or into the
+    /// file itself.
     fn absolute(&self, module: &Module, names: &[String], depth: usize) -> Option<Vec<String>> {
         let mut base = match names.first()?.as_str() {
             "crate" => return Some(names[1..].to_vec()),
@@ -100,7 +100,8 @@ impl Crate {
         (ups == 0 || ups > depth).then_some(base)
     }
 
-    /// The file that has this item: the deepest module on the way, or where that one has it from.
+    /// The file that defines this item: the deepest module on the path, or the file from which that
+    /// module imports the item.
     fn home(&self, path: Vec<String>, hops: usize) -> Module {
         let length =
             (0..=path.len()).rev().find(|&length| self.files.contains_key(&path[..length]));

@@ -1,7 +1,8 @@
 //! Sentences of comments and pages that do not name their subject.
 //!
-//! *Who*, *whoever* and *what* as a subject make a reader search for the actor, so they are not
-//! written. Questions may begin with them, and so may headings and titles of pages.
+//! A sentence that begins with a relative word, such as *who* or *what*, makes a reader search for
+//! the actor, so no sentence does. Questions, headings and titles of pages may begin with these
+//! words.
 
 use std::{
     fs,
@@ -16,7 +17,7 @@ const FIRST: [&str; 6] = ["Who", "Whoever", "Whom", "Whose", "What", "Whatever"]
 pub struct Unnamed {
     /// File and line at which its paragraph begins.
     pub place: String,
-    /// All of it.
+    /// The whole sentence.
     pub sentence: String,
 }
 
@@ -75,7 +76,7 @@ enum SourceKind {
 impl SourceKind {
     fn of(path: &Path, text: &str) -> Option<Self> {
         match path.extension().and_then(|end| end.to_str()) {
-            // Their lines are the titles of other pages.
+            // The lines of these files are titles of other pages.
             _ if path.ends_with("SUMMARY.md") || path.ends_with("decisions/README.md") => None,
             Some("rs") => Some(Self::Rust),
             Some("lua") => Some(Self::Lua),
@@ -85,8 +86,7 @@ impl SourceKind {
         }
     }
 
-    /// What follows the mark of a comment in this line, and the mark. Each line of a page counts as
-    /// one.
+    /// The mark of the comment in this line, and the text after it. In a page, every line is text.
     fn words(self, line: &str) -> Option<(&'static str, &str)> {
         let line = line.trim();
         let marks: &[&'static str] = match self {

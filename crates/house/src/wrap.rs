@@ -26,7 +26,7 @@ pub fn wrap(directory: &Path) -> usize {
     changed.len()
 }
 
-/// This text of Rust with its paragraphs of comments wrapped, where a line is too wide.
+/// Wraps the paragraphs of comments in this text of Rust that have a line that is too wide.
 fn wrapped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     let mut paragraph: Vec<Comment<'_>> = Vec::new();
@@ -79,7 +79,7 @@ impl<'a> Comment<'a> {
     fn follows(&self, last: &Self) -> bool {
         let is_text = |comment: &Self| {
             let words = comment.words;
-            // A paragraph may begin with a link. Where the link leads is on a line of its own.
+            // A paragraph may begin with a link, but a link's target is on a line of its own.
             let is_target = words.starts_with('[') && words.contains("]: ");
             !words.is_empty() && !words.starts_with(['#', '|']) && !is_target
         };
@@ -87,7 +87,7 @@ impl<'a> Comment<'a> {
         self.head == last.head && goes_on && is_text(self) && is_text(last)
     }
 
-    /// Returns whether its blanks mean something, as in a table.
+    /// Returns whether the line's blanks align it, as in a table.
     fn is_set(&self) -> bool {
         self.words.contains("  ") || self.bullet.trim().is_empty() && self.bullet.len() > 4
     }
@@ -125,8 +125,8 @@ fn write_paragraph(paragraph: &[Comment<'_>], written: &mut String) {
     *written += &format!("{line}\n");
 }
 
-/// The words of a text. Code and the words of a link stay together, and so does what would begin a
-/// list if it stood first in a line.
+/// The words of a text. Code and the words of a link stay together. A dash or number stays with the
+/// word before it, because it would begin a list at the start of a line.
 fn unbroken(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ') {

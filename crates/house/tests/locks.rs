@@ -1,5 +1,5 @@
 //! The benchmark, the fuzz programs and the Python package are workspaces of their own and have
-//! lock files of their own. `--locked` refuses one that does not know what a crate here depends on.
+//! lock files of their own. `--locked` refuses a lock file that lacks a dependency of a crate here.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,12 +17,12 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What stands between quotation marks.
+/// The text between the first two quotation marks of a line.
 fn quoted(line: &str) -> Option<&str> {
     line.split('"').nth(1)
 }
 
-/// Our crates in a lock file, and what it says that they depend on.
+/// Our crates in a lock file, each with its dependencies there.
 fn locked(lock: &str) -> BTreeMap<String, BTreeSet<String>> {
     let ours = lock.split("[[package]]").filter(|package| !package.contains("\nsource = "));
     let facts = ours.filter_map(|package| {
@@ -34,7 +34,7 @@ fn locked(lock: &str) -> BTreeMap<String, BTreeSet<String>> {
     facts.collect()
 }
 
-/// What a crate depends on whatever its features: not for tests, and not by choice.
+/// The dependencies that a crate has with any features: neither optional ones nor those of tests.
 fn needed(manifest: &str) -> BTreeSet<String> {
     let mut is_of_all = false;
     let mut names = BTreeSet::new();
@@ -55,7 +55,7 @@ fn needed(manifest: &str) -> BTreeSet<String> {
     names
 }
 
-/// Our crates by name, and what each needs.
+/// Our crates by name, each with the dependencies that it always has.
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let folders = fs::read_dir(root().join("crates")).unwrap();
     let facts = folders.map(|folder| {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use house::names::{shared, twins};
 
-/// The page has to list a name that two files define, with what tells the two apart. It lists no
-/// name that only one file defines, so that it stays true.
+/// The page lists every name that two files define, with the difference between the two. A name
+/// that only one file defines must not be on the page.
 #[test]
 fn every_name_that_two_files_define_is_on_the_page_of_names() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -25,7 +25,7 @@ fn packages() -> Vec<String> {
     manifests.map(name).collect()
 }
 
-/// The packages that the profile names, and what it says of each.
+/// The packages that the profile names, each with its setting.
 fn named() -> Vec<(String, String)> {
     let manifest = read(&root().join("Cargo.toml"));
     let lines = manifest.lines().skip_while(|line| *line != "[profile.dev.package]").skip(1);

@@ -11,10 +11,10 @@ use crate::plant::Plant;
 /// The step in which time passes. It is long beside any jitter, so jitter cannot be seen.
 pub const TICK: Micros = SECOND;
 
-/// What a model allows to happen.
+/// The bounds of a model: how many clients, requests and faults it has, and of which kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// What the model is called.
+    /// The model's name.
     pub name: &'static str,
     /// How many clients there are.
     pub clients: usize,
@@ -36,43 +36,46 @@ pub struct Bounds {
     pub kinds: &'static [ModelFault],
     /// How many times the store's clock may step forward in one history.
     pub clock_steps: u8,
-    /// How many times it may step back.
+    /// How many times the store's clock may step back.
     pub steps_back: u8,
-    /// The length of such a step, in ticks.
+    /// The length of a step of the store's clock, in ticks.
     pub clock_step: u64,
-    /// How many copies of requests whose answer nobody waits for may be under way.
+    /// The largest number of requests under way whose answers nobody waits for.
     pub copies: usize,
     /// How many wakeups may be under way. Further ones are lost.
     pub wakeups: usize,
-    /// Whether to judge also what is not promised once the store's clock was set back.
+    /// Whether the judge also reports violations that a step back of the store's clock excuses.
     pub is_strict: bool,
     /// A mistake that is put in on purpose, to show that the model finds it.
     pub plant: Option<Plant>,
-    /// What requests may state about the limit. With none, each states that it is `limit`.
+    /// The statements that requests may make about the limit. If there are none, each request
+    /// states `limit`.
     pub rules: &'static [Rule],
     /// How often, in one history, an operator may act, and a client may act on permits of others.
     pub turns: u8,
-    /// Which of these acts may happen.
+    /// The acts of operators and clients that may happen.
     pub steers: &'static [Steer],
-    /// The names of slots that requests may wish for. An empty name wishes for none, and without
-    /// names nobody wishes.
+    /// The names of slots that requests may wish for. The empty name stands for no wish. If the
+    /// list is empty, no request has a wish.
     pub slots: &'static [&'static str],
-    /// The quiet schedule is run from one in this many states.
+    /// The quiet schedule runs from one in this many states.
     pub quiet_one_in: u64,
 }
 
-/// What a request states about the limit.
+/// The statement of a request about the limit.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Rule {
     /// The request states nothing.
     Nothing,
-    /// The limit must be this, or the request is refused.
+    /// The request is refused if holders or waiters have stated another limit. It uses a pinned
+    /// limit.
     Refuse(u32),
-    /// The limit is this, unless another is stated.
+    /// The request uses the limit in force, and states this one if there is none.
     Adopt(u32),
-    /// The limit becomes this.
+    /// The request replaces the limit that holders and waiters have stated. A pinned limit stays in
+    /// force.
     Set(u32),
-    /// The limit must be exactly this, whatever others state.
+    /// The request is refused if another limit is in force, also if an operator pinned it.
     Exact(u32),
 }
 
@@ -172,13 +175,13 @@ impl Bounds {
         quiet_one_in: 1,
     };
 
-    /// What requests may state.
+    /// The statements that requests may make about the limit.
     pub(crate) fn stated(&self) -> Vec<Rule> {
         if self.rules.is_empty() { vec![Rule::Refuse(self.limit)] } else { self.rules.to_vec() }
     }
 
-    /// Returns whether the rules of requests decide the limit. Otherwise it is one number all the
-    /// time.
+    /// Returns whether the statements of requests decide the limit. Otherwise the limit never
+    /// changes.
     pub(crate) fn has_terms(&self) -> bool {
         !self.rules.is_empty()
     }

@@ -20,7 +20,7 @@ pub struct Report<A> {
     pub unique: usize,
     /// Steps of the longest history.
     pub depth: usize,
-    /// How long it took.
+    /// How long the exploration took.
     pub took: Duration,
     /// Whether every state was seen.
     pub is_whole: bool,
@@ -58,8 +58,9 @@ where
     model.clone().checker().finish_when(HasDiscoveries::AnyFailures)
 }
 
-/// A shortest history that breaks a rule, with that rule. The checker reports the last one of a
-/// block of states, so this asks again for shorter ones until there are none.
+/// Finds a shortest history that breaks a rule, and returns it with that rule. The checker reports
+/// the last violation of a block of states, so this function asks it again for a shorter history
+/// until there is none.
 #[must_use]
 pub fn shortest<M>(model: &M) -> Vec<(&'static str, Vec<M::Action>)>
 where

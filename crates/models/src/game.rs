@@ -8,7 +8,7 @@ use std::{
 
 use stateright::Model;
 
-/// A model whose worlds can be judged by themselves.
+/// A model that can judge each of its worlds alone, without the history that led to it.
 pub trait Game: Model<State: ModelGame, Action: Copy + Debug + PartialEq + Send + Sync> {
     /// The model's name.
     fn name(&self) -> &'static str;
@@ -16,16 +16,16 @@ pub trait Game: Model<State: ModelGame, Action: Copy + Debug + PartialEq + Send 
     /// The rule that the last step to this world broke.
     fn broken(&self, world: &Self::State) -> Option<String>;
 
-    /// Lets nothing more go wrong, and returns after how many ticks all was well.
+    /// Plays on without faults. Returns the number of ticks until every waiter was served.
     ///
     /// # Errors
-    /// What did not come about in time.
+    /// The condition that was not met in time.
     fn quiet(&self, world: &Self::State) -> Result<u64, String>;
 
-    /// How rarely a random history takes such a step where it could: once in this many times.
+    /// A random history takes such a step in one of this many states in which it is possible.
     fn rarity(action: &Self::Action) -> usize;
 
-    /// A history in words.
+    /// Tells a history in words.
     fn tell(&self, actions: &[Self::Action]) -> String;
 }
 

@@ -6,10 +6,10 @@ pub use faulty::{limits, planted};
 
 use crate::bounds::{Bounds, ModelFault, Rule, Steer};
 
-/// What an operator does about a limit.
+/// The acts of an operator on the limit.
 const PINS: &[Steer] = &[Steer::Pin(0), Steer::Pin(1), Steer::Pin(2), Steer::Unpin];
 
-/// What requests state of a limit.
+/// The statements of requests about the limit.
 const RULES: &[Rule] = &[
     Rule::Nothing,
     Rule::Refuse(1),
@@ -23,7 +23,7 @@ const RULES: &[Rule] = &[
 const NAMES: &[Steer] =
     &[Steer::Name("a,b"), Steer::Name("a,b,c"), Steer::Name("c,a,b,d"), Steer::Unpin];
 
-/// More people ask than a store keeps of one grant. Besides, tickets change hands and end.
+/// Ten people ask, more than a store keeps for one grant. Besides, tickets change hands and end.
 const ASKS: &[Steer] = &[
     Steer::Ask("a"),
     Steer::Ask("b"),
@@ -69,7 +69,7 @@ const WITH_CLOCK: &[ModelFault] = &[
 const HANDS: &[Steer] = &[Steer::Attach, Steer::Detach];
 /// The ways in which others end a holder's lease, or act on it.
 const ENDS: &[Steer] = &[Steer::Release, Steer::Evict, Steer::Renew, Steer::Attach];
-/// All of these.
+/// All acts on a ticket of another client.
 const MEDDLING: &[Steer] =
     &[Steer::Attach, Steer::Detach, Steer::Release, Steer::Evict, Steer::Renew];
 
@@ -154,7 +154,7 @@ fn names() -> [Bounds; 3] {
     ]
 }
 
-/// Holders who are asked to hand over, by one person, by two, and by one twice.
+/// Holders that are asked to hand over: by one person, by two, and by one person twice.
 fn asks() -> [Bounds; 5] {
     let base = Bounds {
         faults: 0,
@@ -170,7 +170,8 @@ fn asks() -> [Bounds; 5] {
         Bounds { name: "asks-shared", clients: 1, turns: 3, ..two },
         Bounds { name: "asks-hands", steers: &[Steer::Ask("eve"), Steer::Attach], ..base },
         Bounds { name: "asks-faults", clients: 1, faults: 1, ttl: 4, place: 2, ..two },
-        // No wakeup arrives, so that only renewals tell; and one of their requests comes twice.
+        // No wakeup arrives, so only renewals tell holders of asks. One request of a holder comes
+        // twice.
         Bounds {
             name: "asks-repeat",
             clients: 1,
@@ -183,7 +184,8 @@ fn asks() -> [Bounds; 5] {
     ]
 }
 
-/// Tasks of one client that take turns, so that a release proves what it hands over.
+/// Tasks of one client that take turns: a release also proves the permit that it hands over to the
+/// next task.
 fn turns() -> [Bounds; 3] {
     let base = Bounds {
         wants: 3,

@@ -1,8 +1,8 @@
 //! Explores the models and prints the results.
 //!
-//! `all`, `queues`, the name of a model, `planted`, `limits` or `recipes`; `--minutes N` in all,
-//! `--seed S` for the walks. Ends with 1 if a promise was broken, or a planted mistake was not
-//! found.
+//! The argument is `all`, `queues`, the name of a model, `planted`, `limits` or `recipes`.
+//! `--minutes N` bounds the time of the whole run, and `--seed S` is for the walks. The program
+//! ends with 1 if a promise was broken or a planted mistake was not found.
 
 mod show;
 
@@ -10,7 +10,7 @@ use std::{process::ExitCode, time::Duration};
 
 use seinpaal_models::recipes;
 
-/// What the command line asks for.
+/// The arguments of the command line.
 struct ModelArguments {
     what: String,
     minutes: f64,

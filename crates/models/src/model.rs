@@ -52,8 +52,8 @@ impl Model for Bounds {
 pub const HELD: &str = "the ledger lets no more than the limit hold";
 /// The property about beliefs.
 pub const BELIEVED: &str = "clients believe to hold only what the ledger has them hold";
-/// The property about what changed hands, or was ended by somebody else.
-pub const UNTOLD: &str = "whose permit another takes or ends is told, or its belief ends";
+/// The property about permits that another client took or ended.
+pub const UNTOLD: &str = "a holder whose permit another takes or ends is told, or its belief ends";
 /// The property about fences.
 pub const FENCE: &str = "fences grow strictly";
 /// The property about tickets.
@@ -66,20 +66,20 @@ pub const ORDER: &str = "first come, first served among those reachable";
 pub const TERMS: &str = "the limit in force is what the rules say";
 /// The property about names of slots.
 pub const NAMED: &str =
-    "who wishes for a slot gets it in its turn, and nobody is kept from another slot by that";
+    "a waiter that wishes for a slot gets it in its turn, and keeps nobody from another slot";
 /// The property about asks.
 pub const ASKED: &str =
-    "what is asked of a holder is kept and heard, and ends, shortens and moves nothing";
+    "every ask to hand over is kept and heard, and it ends, shortens and moves no lease";
 /// The property about alarms.
 pub const CALM: &str =
-    "where nothing fails nobody is in danger, loses or is refused, and what is granted lasts";
+    "where nothing fails, no client is in danger, loses or is refused, and every grant lasts";
 /// The property about the ledger's books.
 pub const BOOKS: &str = "every total agrees with what it counts";
 /// The property about progress.
 pub const PROGRESS: &str =
-    "whoever waits is served, whoever is asked hears it, and nothing is left behind";
+    "every waiter is served, every holder that is asked hears it, and nothing is left behind";
 
-/// All of them.
+/// All properties.
 pub const PROPERTIES: [&str; 13] = [
     HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, NAMED, ASKED, CALM, BOOKS,
     PROGRESS,

@@ -1,12 +1,12 @@
 //! Mistakes that are put in on purpose, each as a wrapper around the real machines. The models find
 //! them, which shows that the models can fail.
 
-/// A mistake.
+/// A planted mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Plant {
     /// The session leaves no margin for steps of the store's clock.
     NoMargin,
-    /// The session never looks again unasked, and wakeups are lost.
+    /// The session waits for a wakeup and never looks again by itself.
     NoSecondLook,
     /// A release or a cancel gives back any permit of its client, and not that of its ticket.
     ByClient,
@@ -14,7 +14,7 @@ pub enum Plant {
     NoDeadline,
     /// The ledger does not remember tickets that are over.
     ForgetsPast,
-    /// The ledger's clock follows the store's, however far the store's jumps.
+    /// The ledger's clock follows the store's clock, however far that jumps.
     FreeClock,
     /// The ledger admits one permit more than the limit.
     OneTooMany,
@@ -39,7 +39,7 @@ pub enum Plant {
 }
 
 impl Plant {
-    /// All of them.
+    /// All mistakes.
     pub const ALL: [Self; 16] = [
         Self::NoMargin,
         Self::NoSecondLook,
@@ -59,7 +59,7 @@ impl Plant {
         Self::AskUntold,
     ];
 
-    /// The mistake, in words.
+    /// Describes the mistake.
     #[must_use]
     pub const fn says(self) -> &'static str {
         match self {
@@ -73,10 +73,10 @@ impl Plant {
             Self::ForgetsFence => "the ledger forgets a fence that is ahead of the clock",
             Self::FenceIsClock => "the fence is the clock alone",
             Self::ShortensAll => "a ttl that one caller gives is applied to all",
-            Self::LastFirst => "who came last is served first",
+            Self::LastFirst => "the last waiter is served first",
             Self::WishLost => "the wish for a slot is lost on the way",
             Self::RenamesInUse => "slots get other names while somebody holds them",
-            Self::AskInPlace => "who is asked stays under the lease that it shares",
+            Self::AskInPlace => "a holder that is asked stays under the lease that it shares",
             Self::AskReplaced => "a second ask takes the place of the first",
             Self::AskUntold => "a renewal does not say who asked",
         }

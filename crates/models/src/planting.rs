@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Plant {
-    /// The request as it arrives.
+    /// Returns the batch as it arrives with the mistake.
     pub(crate) fn request(self, batch: &Batch, ledger: &MemoryState) -> Batch {
         let mut batch = batch.clone();
         let asker = batch.inbox;
@@ -131,8 +131,8 @@ impl Plant {
     }
 }
 
-/// In the models holders say nothing of themselves, so what they say now is what was asked, and all
-/// of it goes.
+/// Forgets every ask about a ticket. A holder's text has the asks in it. Holders of the models say
+/// nothing else there, so the whole text is cleared.
 fn forget_asks(ledger: &mut MemoryState, ticket: Ticket) {
     let Ok(entry) = ledger.entry(ticket);
     if let Some(mut entry) = entry {
@@ -150,7 +150,7 @@ fn leave_out_asks(reply: &mut Reply) {
     }
 }
 
-/// Forgets every ticket that is over. Returns how many series are forgotten with them.
+/// Forgets every ticket that is over. Returns the number of series that are forgotten with them.
 fn forget_what_is_over(ledger: &mut MemoryState) -> u32 {
     let memories: Vec<Memory> = ledger.memories().cloned().collect();
     let mut forgotten = 0;

@@ -1,5 +1,5 @@
-//! The recipes that people use instead, as small programs over a little Redis. For each the checker
-//! finds its known fault and tells the shortest history.
+//! Recipes for locks and semaphores that many programs copy, as small programs over a little Redis.
+//! The checker finds the known fault of each, and tells the shortest history.
 //!
 //! ```text
 //!   program of client A:  step 0, step 1, …   each an atomic look at the store, and what it says
@@ -24,69 +24,70 @@ use crate::explore::shortest;
 pub use book::book;
 pub use store::RecipeStore;
 
-/// Where a program stands.
+/// The state of a client's program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Program {
     /// The next step.
     pub at: u8,
-    /// What it has noted.
+    /// The program's variables.
     pub notes: BTreeMap<&'static str, i64>,
-    /// What it is.
+    /// Whether the program runs, holds, waits or has ended.
     pub life: ProgramLife,
 }
 
-/// What a program is.
+/// The stage of a program's life.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ProgramLife {
-    /// It runs, and holds nothing.
+    /// The program runs, and holds nothing.
     Runs,
-    /// It holds a permit, as it believes.
+    /// The program believes that it holds a permit.
     Holds,
-    /// It waits for something that another must do.
+    /// The program waits for a step of another program.
     Blocked,
-    /// It is through.
+    /// The program has ended.
     Done,
-    /// It crashed.
+    /// The program crashed.
     Crashed,
 }
 
 impl Program {
-    /// Returns whether it believes to hold at this time.
+    /// Returns whether the program believes at this time that it holds a permit.
     fn holds(&self, now: i64) -> bool {
         self.life == ProgramLife::Holds && self.notes.get("until").is_none_or(|until| *until > now)
     }
 }
 
-/// What is wrong with a world.
+/// The fault of a world, in words.
 pub type RecipeFault = String;
 
-/// A recipe: what its clients do, and what must not come about.
+/// A recipe: the steps of its clients, and the fault that must not happen.
 pub trait Recipe: Send + Sync + 'static {
-    /// What it is called.
+    /// The recipe's name.
     fn title(&self) -> &'static str;
-    /// How it goes, in a few sentences.
+    /// Describes the recipe in a few sentences.
     fn sketch(&self) -> &'static str;
-    /// What stands in its place here.
+    /// Names the part of Seinpaal that does without the fault.
     fn instead(&self) -> &'static str;
-    /// How many clients, and how many permits.
+    /// The number of clients, and the number of permits.
     fn size(&self) -> (usize, usize);
-    /// What is in the store at the beginning.
+    /// Prepares the store.
     fn begin(&self, _store: &mut RecipeStore) {}
-    /// How far a client's clock is ahead of the store's.
+    /// The lead of a client's clock over the store's.
     fn skew(&self, _who: usize) -> i64 {
         0
     }
-    /// How often a program may crash, and how far time may go.
+    /// The largest number of crashes, and the instant at which time stops.
     fn trouble(&self) -> (u8, i64);
-    /// Takes a program's next step. Says what it did, or nothing if it cannot go on now.
+    /// Takes a program's next step. Returns the step in words, or `None` if the program cannot go
+    /// on now.
     fn step(&self, who: usize, me: &mut Program, store: &mut RecipeStore) -> Option<String>;
-    /// What is wrong, apart from too many that hold.
+    /// Returns a fault other than too many holders.
     fn wrong(&self, _world: &Kitchen) -> Option<RecipeFault> {
         None
     }
 }
 
-/// A moment of a recipe being followed.
+/// One moment of clients that follow a recipe.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Kitchen {
     /// The store.
@@ -97,7 +98,7 @@ pub struct Kitchen {
     pub crashes: u8,
 }
 
-/// What happens next.
+/// A step of a history.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Move {
     /// A client takes its next step.
@@ -153,7 +154,7 @@ impl<R: Recipe + Copy> Model for Followed<R> {
 const KEPT: &str = "the recipe keeps its word";
 
 impl<R: Recipe + Copy> Followed<R> {
-    /// Makes a move. Says what it was.
+    /// Makes a move, and returns it in words. Returns `None` if the move is not possible.
     fn follow(&self, world: &mut Kitchen, action: Move) -> Option<String> {
         match action {
             Move::Tick => {
@@ -200,8 +201,8 @@ fn name(who: usize) -> String {
     char::from(b'A' + u8::try_from(who).unwrap_or(0)).to_string()
 }
 
-/// A recipe's chapter: how it goes, the shortest history in which it fails, what stands in its
-/// place.
+/// Writes a recipe's chapter: its sketch, the shortest history in which it fails, and the part of
+/// Seinpaal to use instead.
 fn chapter<R: Recipe + Copy>(recipe: R) -> String {
     let mut text = format!("## {}\n\n{}\n\n", recipe.title(), wrapped(recipe.sketch()));
     match Followed(recipe).shortest() {
@@ -217,7 +218,7 @@ fn chapter<R: Recipe + Copy>(recipe: R) -> String {
     text
 }
 
-/// The same words in lines of at most 100 columns, as on every page.
+/// Wraps a text at 100 columns, as on every page.
 fn wrapped(text: &str) -> String {
     let mut page = String::with_capacity(text.len());
     let mut column = 0;

@@ -12,7 +12,7 @@ use seinpaal_models::{
     walk::{Walks, walk},
 };
 
-/// How many transitions an exploration may have: what fits into memory.
+/// The largest number of transitions of an exploration. More states do not fit into memory.
 const MOST: usize = 12_000_000;
 /// How many transitions are enough for every planted mistake.
 const PLANTED: usize = 4_000_000;
@@ -83,7 +83,7 @@ impl Sum {
     }
 }
 
-/// Shares out the time that is left among the models that are left.
+/// Divides the remaining time among the remaining models.
 struct Shares {
     end: Instant,
     left: usize,
@@ -129,7 +129,7 @@ where
     }
 }
 
-/// What does not come about after this history, if that is what is wrong.
+/// Returns the part of progress that fails after this history, if the history breaks no other rule.
 fn why<G: Game>(bounds: &G, actions: &[G::Action]) -> String {
     let mut world = bounds.init_states().swap_remove(0);
     for action in actions {
@@ -168,7 +168,7 @@ pub(crate) fn planted() -> bool {
     is_well
 }
 
-/// Shows what is not promised. Returns whether that is still so.
+/// Shows the limits of the promises. Returns whether every one of them still exists.
 pub(crate) fn limits() -> bool {
     list::limits().iter().filter(|bounds| !found(*bounds)).count() == 0
 }

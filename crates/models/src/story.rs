@@ -16,7 +16,7 @@ pub fn letter(who: usize) -> char {
     char::from(b'A' + u8::try_from(who % 26).unwrap_or(0))
 }
 
-/// Tells a history from the beginning, a line a step, with what is held and waited for after it.
+/// Tells a history from the beginning, a line a step, with the holders and waiters after each step.
 #[must_use]
 pub fn tell(bounds: &Bounds, actions: &[Action]) -> String {
     let mut world = World::new(bounds);
@@ -30,14 +30,14 @@ pub fn tell(bounds: &Bounds, actions: &[Action]) -> String {
 
 /// A step of a history in words.
 pub(crate) struct ToldStep {
-    /// When it was, in ticks.
+    /// The time of the step, in ticks from the beginning.
     pub(crate) at: u64,
     pub(crate) says: String,
-    /// How the world stands after it.
+    /// The state of the world after the step.
     pub(crate) stands: String,
 }
 
-/// Tells steps, a line each. A line says how the world stands if that has changed.
+/// Tells steps, a line each. A line has the state of the world if that has changed.
 pub(crate) fn tell_steps<A: Copy>(actions: &[A], mut take: impl FnMut(A) -> ToldStep) -> String {
     let (mut story, mut before) = (String::new(), String::new());
     for (nth, action) in actions.iter().enumerate() {
@@ -128,7 +128,7 @@ pub(crate) fn mangles(fault: ModelFault) -> &'static str {
     }
 }
 
-/// What requests are, in a few words.
+/// Describes requests in a few words.
 #[must_use]
 pub fn requests_say(requests: &[Request]) -> String {
     let words = requests.iter().map(|request| match request {
@@ -156,7 +156,7 @@ fn stands(world: &World) -> String {
     format!("store: {holds} hold, {waits} wait; believed: {}", world.believed())
 }
 
-/// What a parcel is, in a few words.
+/// Describes a parcel in a few words.
 fn parcel_says(world: &World, at: usize) -> String {
     let Some(parcel) = world.parcels.get(at) else { return String::from("nothing") };
     match &parcel.load {

@@ -1,5 +1,5 @@
-//! What is under way between the clients and the store, and what becomes of it. It is the same in
-//! each model, whatever the batches are about.
+//! The parcels between the clients and the store, and the faults that befall them. Models of
+//! permits and models of queues share this module, and differ in the type of a batch.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use seinpaal_proto::{
 
 use crate::bounds::ModelFault;
 
-/// When the clocks begin: far enough from 0 that no instant is negative.
+/// The first instant of the clients' clock, far enough from 0 that no instant is negative.
 pub(crate) const START: Micros = 1_000_000 * SECOND;
-/// The store's clock differs from the clients'.
+/// The lead of the store's clock over the clients' clock.
 pub(crate) const STORE_AHEAD: Micros = 1_000_000 * SECOND;
 
 /// Whether a client runs.
@@ -31,11 +31,11 @@ pub(crate) struct Parcel<B, R, W> {
     pub(crate) load: Load<B, R, W>,
 }
 
-/// What a parcel has in it.
+/// The content of a parcel.
 #[derive(Clone, Debug)]
 pub(crate) enum Load<B, R, W> {
-    /// A request to the store. `call` is the call whose answer its sender waits for, if it still
-    /// does.
+    /// A request to the store. `call` is the call whose answer its sender waits for. It is `None`
+    /// once the sender has given the call up, and in a copy.
     Request { from: usize, call: Option<CallId>, batch: Arc<B> },
     /// Replies to a client that waits for them.
     Replies { to: usize, call: CallId, replies: R },
@@ -48,7 +48,7 @@ impl<B, R, W> Parcel<B, R, W> {
         Self { is_late: false, load }
     }
 
-    /// The client that it is for; `None`: it is for the store.
+    /// The client that receives the parcel. `None` stands for the store.
     pub(crate) fn to(&self) -> Option<usize> {
         match self.load {
             Load::Request { .. } => None,
@@ -64,7 +64,7 @@ impl<B, R, W> Parcel<B, R, W> {
         self.is_wakeup() && self.to() == Some(who)
     }
 
-    /// Returns whether nobody waits for the answer to it.
+    /// Returns whether the parcel is a request whose answer nobody waits for.
     fn is_copy(&self) -> bool {
         matches!(self.load, Load::Request { call: None, .. })
     }
@@ -74,7 +74,7 @@ pub(crate) fn copies<B, R, W>(parcels: &[Parcel<B, R, W>]) -> usize {
     parcels.iter().filter(|parcel| parcel.is_copy()).count()
 }
 
-/// Lets a fault befall a parcel: it is late, arrives twice, or is lost.
+/// Lets a fault befall a parcel: the parcel is late, arrives twice, or is lost.
 pub(crate) fn mangle<B, R, W>(parcels: &mut Vec<Parcel<B, R, W>>, fault: ModelFault, at: usize) {
     let parcel = &mut parcels[at];
     match (fault, &parcel.load) {
@@ -87,8 +87,8 @@ pub(crate) fn mangle<B, R, W>(parcels: &mut Vec<Parcel<B, R, W>>, fault: ModelFa
     }
 }
 
-/// Nobody waits for a client's calls any more. Its requests may still arrive, and the replies to it
-/// are lost.
+/// Ends the waits for a client's calls. The client's requests may still arrive, and the replies to
+/// the client are lost.
 pub(crate) fn abandon<B, R, W>(parcels: &mut Vec<Parcel<B, R, W>>, who: usize) {
     let is_reply = |load: &Load<B, R, W>| matches!(load, Load::Replies { to, .. } if *to == who);
     parcels.retain(|parcel| !is_reply(&parcel.load));

@@ -1,4 +1,4 @@
-//! Seeded random histories, far beyond what can be explored whole.
+//! Seeded random histories, far longer than an exhaustive exploration can reach.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ pub struct Walks<A> {
     pub histories: u64,
     /// How many steps there were. Each leads to a state that is judged.
     pub steps: u64,
-    /// How long it took.
+    /// How long the walks took.
     pub took: Duration,
-    /// The most ticks that waiters needed after everything had stopped going wrong.
+    /// The largest number of ticks that waiters needed after faults had stopped.
     pub slowest: u64,
-    /// The first violation: its seed, the rule, and a history that is made as short as leaving out
-    /// steps can make it.
+    /// The first violation: its seed, the rule, and a history that was shortened by leaving out
+    /// steps.
     pub violation: Option<(u64, String, Vec<A>)>,
 }
 
 /// Xorshift (Marsaglia 2003), and not `seinpaal_draw`: docs/guarantees.md and
-/// docs/internals/proof/planted.md name walks by their seeds, which would be other walks by other
-/// numbers.
+/// docs/internals/proof/planted.md name walks by their seeds, and another generator would make
+/// other walks of these seeds.
 #[derive(Debug)]
 struct WalkDice(u64);
 
@@ -67,6 +67,8 @@ fn begin<G: Game>(game: &G) -> G::State {
 }
 
 fn history<G: Game>(game: &G, seed: u64, length: usize) -> Vec<G::Action> {
+    // Neighbouring seeds become very different states. Xorshift never leaves the state 0, hence
+    // `| 1`.
     let mut dice = WalkDice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut world = begin(game);
     let (mut history, mut actions) = (Vec::new(), Vec::new());
@@ -111,7 +113,8 @@ fn replay<G: Game>(game: &G, history: &[G::Action]) -> G::State {
     world
 }
 
-/// Leaves out steps for as long as the same rule is broken.
+/// Leaves out steps for as long as the same rule is broken: first half of the history at once, then
+/// ever smaller pieces, at last single steps.
 fn shorten<G: Game>(game: &G, mut history: Vec<G::Action>) -> Vec<G::Action> {
     let Err(found) = outcome(game, &history) else { return history };
     let mut size = history.len() / 2;

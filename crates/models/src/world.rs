@@ -1,4 +1,4 @@
-//! One moment of everything: the ledger, the clients, what is under way between them, the clocks.
+//! One moment of everything: the ledger, the clients, the parcels between them, the clocks.
 
 mod act;
 mod asking;
@@ -37,7 +37,7 @@ use crate::{
     traffic::{self, Life, START, STORE_AHEAD},
 };
 
-/// One moment of everything. Parts that a step does not touch are shared with the moment before.
+/// One moment of everything. A step shares the parts that it does not touch with the moment before.
 #[derive(Clone, Debug)]
 pub struct World {
     /// The clients' clock.
@@ -73,11 +73,11 @@ pub(crate) struct Ghost {
     pub(crate) ended: BTreeMap<GrantOf, Micros>,
     /// Which client has attached to which ticket.
     pub(crate) attached: Vec<(usize, Ticket)>,
-    /// The limit by the rules, where it is not one number all the time.
+    /// The limit by the rules, in models where the limit can change.
     pub(crate) terms: Option<RuleOfLimit>,
     /// The slots' names by the rules, where slots have names.
     pub(crate) naming: Option<Naming>,
-    /// What holders were asked, where they are asked.
+    /// The asks to hand over, in models that have any.
     pub(crate) asking: Option<AskedGrants>,
     pub(crate) broken: Option<Broken>,
 }
@@ -85,13 +85,13 @@ pub(crate) struct Ghost {
 /// A grant: its client, its ticket and its fence.
 pub(crate) type GrantOf = (usize, Ticket, u64);
 
-/// A client: its session, and what its program knows.
+/// A client: its session, and the knowledge of its program.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) inbox: Inbox,
     pub(crate) session: Arc<Session>,
     pub(crate) life: Life,
-    /// What the store knows of the client.
+    /// Whether the store can reach the client.
     pub(crate) contact: Contact,
     /// The calls whose answers the client waits for, and since when.
     pub(crate) calls: Vec<(CallId, Micros)>,
@@ -106,12 +106,13 @@ pub(crate) struct PermitInProgram {
     pub(crate) ticket: Ticket,
     pub(crate) fence: u64,
     pub(crate) permits: u32,
-    /// Until when the program believes in it. `None`: for as long as the process lives.
+    /// The instant until which the program believes in the permit. `None`: for as long as the
+    /// process lives.
     pub(crate) until: Option<Micros>,
 }
 
-/// A parcel under way. Replies have with them what the permits of their client had been asked when
-/// the store renewed them.
+/// A parcel under way. A parcel of replies also has the asks that the store kept about its client's
+/// permits when it renewed them.
 pub(crate) type Parcel = traffic::Parcel<Batch, (Arc<Replies>, AskedThen), Wakeup>;
 
 impl World {
@@ -180,7 +181,7 @@ impl Client {
             patience: 2 * bounds.ttl(),
             ..SessionConfig::default()
         };
-        // A store tells its clock when it is opened.
+        // A store tells a client its clock when the client opens it.
         let mut session = Session::new(inbox, config);
         session.learn_clock(START + STORE_AHEAD, START);
         Self {

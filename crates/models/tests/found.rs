@@ -1,5 +1,5 @@
-//! The models can fail: they find every planted mistake, and they show that what is not promised
-//! does not hold.
+//! The models can fail: they find every planted mistake, and a violation for every limit of the
+//! promises.
 
 use std::time::Duration;
 

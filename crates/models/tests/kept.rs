@@ -57,8 +57,8 @@ fn random_histories_of_a_queue_keep_every_promise_and_end_with_all_done_and_noth
     queue::list::walked().iter().for_each(walks_keep_their_promises);
 }
 
-/// Races, a late step, a crash at any place, a pause over the end of a lease, a late release, a
-/// lost wakeup.
+/// The faults that break the recipes: races, a late step, a crash at any place, a pause over the
+/// end of a lease, a late release, a lost wakeup.
 #[test]
 fn what_breaks_the_recipes_does_not_break_ours() {
     let trouble = &[

@@ -1,4 +1,4 @@
-//! Which checks look for which mistake, and with which arguments.
+//! The checks that look for each mistake, with their arguments.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ impl fmt::Display for SuiteRun {
     }
 }
 
-/// The checks of this kind that look for a mistake. There are none if the check cannot see that
+/// The checks of this kind that look for a mistake. The list is empty if the check cannot see that
 /// part of the product.
 pub(crate) fn orders(mistake: Mistake, check: Suite) -> Vec<SuiteRun> {
     let is_of = |layers: &[&str]| layers.contains(&mistake.layer());
@@ -172,7 +172,7 @@ pub(crate) fn cheapest(mistake: Mistake) -> SuiteRun {
         Mistake::CancelRaisesNothing => case("memory", "a_cancel_that_overtakes_its_acquire_wins"),
         Mistake::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),
         Mistake::EmbeddedDeathUnseen => case("embedded", "what_a_dead_holder_held_is_free_at_once"),
-        // A case of the suite finds it only if two clients meet within a step.
+        // A case of the suite finds this mistake only if two clients meet within a step.
         Mistake::EmbeddedStepNotWhole => case("gate", "all"),
         Mistake::RedisDeafAfterACut => case("cut", "all"),
         Mistake::ReplicatedUnconfirmed => case("failover", "all"),

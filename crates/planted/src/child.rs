@@ -1,5 +1,5 @@
-//! A check in a process of its own. The mistake belongs to the whole process, which may end in any
-//! way.
+//! A check in a process of its own, because the mistake belongs to the whole process and may make
+//! it hang or crash.
 
 use std::{
     env, fs,
@@ -13,7 +13,7 @@ use seinpaal_proto::planted::Mistake;
 
 use crate::{catalogue::SuiteRun, choice::VARIABLE};
 
-/// The longest time of a check. No check takes nearly as long.
+/// The longest time of a check. Every check is much shorter, unless it hangs.
 const LONGEST: Duration = Duration::from_secs(600);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The exit status of a check that has found something.

@@ -10,7 +10,7 @@ pub(crate) const VARIABLE: &str = "SEINPAAL_PLANTED";
 /// Makes the mistake that the environment names, if it names one, and prints its name.
 ///
 /// # Panics
-/// If there is no such mistake.
+/// If no mistake has the name in the variable.
 pub(crate) fn choose_from_environment() {
     static SAID: Once = Once::new();
     let name = std::env::var(VARIABLE).unwrap_or_default();

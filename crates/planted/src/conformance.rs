@@ -14,8 +14,8 @@ use seinpaal_rig::{RedisServer, SentinelServers};
 use crate::catalogue::SuiteRun;
 
 const REPLICAS: usize = 1;
-/// The longest time of a case. No case takes nearly as long, unless it waits for something that
-/// never comes.
+/// The longest time of a case. Every case is much shorter, unless it waits for an event that never
+/// comes.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The first case that fails.

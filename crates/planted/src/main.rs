@@ -1,4 +1,4 @@
-//! Puts mistakes into Seinpaal, one at a time, and tells which check finds which:
+//! Puts mistakes into Seinpaal, one at a time, and prints which check finds which mistake:
 //! docs/internals/proof/planted.md.
 //!
 //! ```text

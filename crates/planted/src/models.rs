@@ -7,18 +7,18 @@ use std::{
 
 use seinpaal_models::{explore::explore, game::Game, list, queue, walk::walk};
 
-/// How many transitions the explorations of near and of far states have.
+/// The number of transitions of the first, quick exploration of each model, and of the second.
 const NEAR: usize = 60_000;
 const FAR: usize = 500_000;
-/// How many random histories of each kind there are, and how many steps each has.
+/// The number of random histories of each model, and the steps of each.
 const HISTORIES: u64 = 5_000;
 const STEPS: usize = 400;
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The first promise that is broken, and its model. `what` is one model, `all` for those of
-/// semaphores, or `queues`.
+/// The first promise that is broken, and its model. `what` is the name of a model, `all` for the
+/// models of semaphores, or `queues`.
 pub(crate) fn first_broken(what: &str) -> Option<String> {
-    std::panic::set_hook(Box::new(|_| {})); // a machine that panics is found, too
+    std::panic::set_hook(Box::new(|_| {})); // a panic is a finding, and is not printed
     if what.starts_with("queue") {
         return first_of(what, "queues", &queue::list::explored(), &queue::list::walked());
     }

@@ -110,7 +110,7 @@ fn every_check() -> Vec<SuiteRun> {
     checks
 }
 
-/// Does the work for each, some at a time, and returns the results in order.
+/// Does the work for each element, [`AT_ONCE`] at a time, and returns the results in order.
 fn in_turn<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let turns = || loop {

@@ -1,4 +1,4 @@
-//! The torture rig, for seconds, with the mistake in its workers.
+//! A run of the torture rig for some seconds, with the mistake in its workers.
 
 use std::{env, fs};
 
@@ -12,7 +12,7 @@ const SEED: &str = "3";
 /// The first promise that the run breaks.
 ///
 /// # Panics
-/// If the rig does not know what it is told to do.
+/// If the rig does not accept the arguments.
 pub(crate) fn first_violation(orders: &SuiteRun) -> Option<String> {
     let words = [
         "--store",
@@ -36,7 +36,7 @@ pub(crate) fn first_violation(orders: &SuiteRun) -> Option<String> {
         false => rig::run(&plan).map(|verdict| verdict.violations),
     };
     let _ = fs::remove_file(&plan.history);
-    // Without a mistake the same run would go on to its end.
+    // Without a mistake the run goes on to its end, so an error counts as a finding.
     let Ok(violations) = judged.map_err(|why| eprintln!("{why}")) else {
         return Some("the store answers nobody at the end".to_owned());
     };

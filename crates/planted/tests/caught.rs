@@ -1,4 +1,5 @@
-//! Some check finds every mistake: a short run of the program, in every test run of the project.
+//! For every mistake there is a check that finds it: a short run of the program, in every test run
+//! of the project.
 
 use std::process::Command;
 

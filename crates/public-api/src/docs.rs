@@ -1,4 +1,4 @@
-//! What the documentation of a public item must say.
+//! The headings that the documentation of a public item must have.
 
 use syn::{Attribute, Expr, ImplItem, Item, Lit, ReturnType, Signature, Type};
 
@@ -54,8 +54,9 @@ fn missing_of(module: &ModulePath, attributes: &[Attribute], signature: &Signatu
         .collect()
 }
 
-/// A request is a type that is awaited: `request!(Acquire => Result<…>)` makes it one. It says what
-/// becomes of it if it is dropped, or names the request that does.
+/// A request is a type that is awaited: `request!(Acquire => Result<…>)` makes it one. Its
+/// documentation says what happens if the request is dropped, or names the request whose
+/// documentation does.
 fn missing_of_request(module: &ModulePath, items: &[Item], call: &str) -> Option<String> {
     let name = call.split_whitespace().next()?;
     let mut structs = items.iter().filter_map(|item| match item {

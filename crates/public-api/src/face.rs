@@ -1,4 +1,4 @@
-//! The walk over what can be named from outside.
+//! The walk over the items that can be named from outside.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -58,12 +58,13 @@ struct Walk<'tree> {
     tree: &'tree Tree,
     blocks: BTreeMap<Meaning, Vec<&'tree ItemImpl>>,
     lines: FaceLines,
-    /// Under which path each thing has been shown already.
+    /// The path under which each item has been shown already.
     shown: BTreeMap<Meaning, String>,
 }
 
 impl Walk<'_> {
-    /// What stands in the module itself comes first, so that it is shown under its shortest path.
+    /// Shows the items of the module itself before its submodules, so that each item is shown under
+    /// its shortest path.
     fn module(&mut self, module: &ModulePath, path: &str) {
         let tree = self.tree;
         let Some(items) = tree.modules.get(module) else { return };
@@ -79,7 +80,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a `pub use` brings: items, or else whole modules.
+    /// Shows the items that a `pub use` brings, or, if `modules` is set, the whole modules.
     fn passed_on(&mut self, module: &ModulePath, item: &Item, path: &str, modules: bool) {
         let Item::Use(item) = item else { return };
         if !said::is_public(&item.vis) {
@@ -125,7 +126,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `pub mod`, with the condition under which it is there.
+    /// `pub mod`, with the `cfg` under which the module exists.
     fn head_of_module(&self, module: &ModulePath) -> String {
         let (name, parent) = module.split_last().expect("a module has a name");
         let items = self.tree.modules.get(parent).into_iter().flatten();
@@ -145,7 +146,7 @@ impl Walk<'_> {
         lines.into_iter().chain(members).for_each(|line| self.line(path, line));
     }
 
-    /// The macros of ours that write items, and their calls: what they write may be public.
+    /// Shows our macros that write items, and their calls, because those items may be public.
     fn macros(&mut self) {
         let tree = self.tree;
         for (module, items) in &tree.modules {

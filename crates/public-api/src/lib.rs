@@ -1,9 +1,9 @@
-//! What users of the library can name: every public item that they reach from the root of a crate,
-//! with its fields, methods and traits, as text. The text of `seinpaal` stands in
+//! The public API as text: every item that users of the library can name from the root of a crate,
+//! with its fields, methods and traits. The text of `seinpaal` stands in
 //! `crates/seinpaal/public-api.txt`, so a change that users would notice is a change of that file.
 //!
-//! It is read from the source, without a compiler, so it is the same with every version of Rust.
-//! What a macro of ours writes is not expanded: the macro and its calls are listed instead.
+//! The text is made from the source, without a compiler, so it does not depend on the version of
+//! Rust. Macros of ours are not expanded. The text lists the macro and its calls instead.
 #![forbid(unsafe_code)]
 
 use std::{io, path::Path};
@@ -43,9 +43,9 @@ pub fn of_this_workspace() -> io::Result<String> {
     public_api("seinpaal", &all)
 }
 
-/// What the documentation of a crate's public functions and requests leaves out, as lines
-/// `path: heading`. An `async fn` says whether it can be dropped and shows an example, and a
-/// function that can fail says how.
+/// The headings that are missing in the documentation of a crate's public functions and requests,
+/// as lines `path: heading`. An `async fn` says whether it can be dropped and shows an example, and
+/// a function that can fail says how.
 ///
 /// # Errors
 /// If a source file cannot be read, or is not Rust.

@@ -1,27 +1,27 @@
-//! What a path means, at a place in the source.
+//! The resolution of paths: which item a path means at a place in the source.
 
 use syn::{Item, ItemUse, UseTree};
 
 use crate::tree::{ModulePath, Tree};
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Meaning {
     Module(ModulePath),
     /// The item of this name in that module.
     Item(ModulePath, String),
-    /// Something of a crate that is not ours.
+    /// An item of a crate that is not ours.
     Foreign(String),
 }
 
 /// One name that a `use` brings, or all names of a module.
 pub(crate) struct Brought {
     pub(crate) path: Vec<String>,
-    /// `None`: all, by `*`.
+    /// `None` stands for all names, by `*`.
     pub(crate) name: Option<String>,
 }
 
-/// How often a name may lead to another, before it is taken for a circle.
+/// The number of times that a name may lead to another. A longer chain counts as a circle.
 const MOST_STEPS: u32 = 32;
 
 impl Tree {
@@ -49,7 +49,7 @@ impl Tree {
         self.modules.contains_key(&root).then_some(Meaning::Module(root))
     }
 
-    /// What `name` means in a module: an item of its own, or one that a `use` brings.
+    /// The meaning of `name` in a module: an item of the module, or an item that a `use` brings.
     fn named(&self, module: &ModulePath, name: &str, steps: u32) -> Option<Meaning> {
         let within: ModulePath = [module.clone(), vec![name.to_owned()]].concat();
         if self.modules.contains_key(&within) {

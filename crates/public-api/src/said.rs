@@ -1,4 +1,4 @@
-//! An item in one line: what users can do with it, without what it does.
+//! An item in one line: its signature, without bodies and documentation.
 
 use syn::{Attribute, Fields, File, ImplItem, Item, ItemImpl, ItemStruct, TraitItem, Visibility};
 
@@ -68,7 +68,7 @@ fn in_impl(member: ImplItem) -> String {
     inner.unwrap_or(&whole).trim().replace("(mut self", "(self").replace(", mut ", ", ")
 }
 
-/// Fields that users cannot name are one `_`: whether there are any is all that they notice.
+/// Private fields become one `_`, because users notice only whether a type has any.
 fn structure(mut item: ItemStruct) -> String {
     item.attrs.retain(is_kept);
     let has_private = item.fields.iter().any(|field| !is_public(&field.vis));
@@ -91,7 +91,7 @@ fn structure(mut item: ItemStruct) -> String {
     }
 }
 
-/// The item without bodies and without what is written about it.
+/// The item without bodies and documentation.
 fn bare(mut item: Item) -> Item {
     match &mut item {
         Item::Fn(item) => {
@@ -118,7 +118,8 @@ fn bare(mut item: Item) -> Item {
     item
 }
 
-/// A method that has a body keeps an empty one: who implements the trait may leave it out.
+/// A method of a trait that has a body keeps an empty one, to show that implementations may leave
+/// the method out.
 fn bare_member(member: &mut TraitItem) {
     match member {
         TraitItem::Fn(item) => {
@@ -143,7 +144,7 @@ fn derived(attributes: &[Attribute]) -> Vec<String> {
         .collect()
 }
 
-/// The line with the condition under which it is there.
+/// The line, after the `cfg` under which the item exists.
 pub(crate) fn gated(attributes: &[Attribute], line: &str) -> String {
     let conditions =
         conditions(attributes).into_iter().map(|condition| format!("#[cfg({condition})] "));
@@ -164,7 +165,7 @@ pub(crate) fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// In one line, however long.
+/// The item in one line of any length.
 fn text(item: Item) -> String {
     let file: File = File { items: vec![item], ..syn::parse_quote!() };
     let lines = prettyplease::unparse(&file);

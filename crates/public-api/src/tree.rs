@@ -1,4 +1,4 @@
-//! The modules of some crates, as their source files say.
+//! The modules of some crates, read from their source files.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 
 use syn::{Attribute, Expr, ExprLit, ImplItem, Item, Lit};
 
-/// Where a module stands: the crate and the modules down to it.
+/// The path of a module: its crate, and the modules down to it.
 pub(crate) type ModulePath = Vec<String>;
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Tree {
         self.add(vec![name.to_owned()], items, sources)
     }
 
-    /// `folder` is where the files of its submodules lie.
+    /// Adds a module and its submodules. `folder` has the files of the submodules.
     fn add(&mut self, path: ModulePath, items: Vec<Item>, folder: &Path) -> io::Result<()> {
         let items: Vec<Item> = items.into_iter().filter(|item| !is_of_tests(item)).collect();
         for item in &items {
@@ -45,7 +45,7 @@ impl Tree {
     }
 }
 
-/// The items of a module that has these attributes: its conditions are theirs, too.
+/// The items of a module that has these attributes. Each item gets the conditions of the module.
 fn under_conditions(attributes: &[Attribute], mut items: Vec<Item>) -> Vec<Item> {
     let inherited: Vec<Attribute> =
         attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).cloned().collect();
@@ -57,8 +57,8 @@ fn under_conditions(attributes: &[Attribute], mut items: Vec<Item>) -> Vec<Item>
     items
 }
 
-/// The attributes of an item that a list of what can be named shows: of an `impl` those of its
-/// functions.
+/// The attributes of an item that decide what the list shows. For an `impl` these are the
+/// attributes of its functions.
 fn attributes_of_all(item: &mut Item) -> Vec<&mut Vec<Attribute>> {
     match item {
         Item::Enum(item) => vec![&mut item.attrs],
@@ -77,8 +77,8 @@ fn attributes_of_all(item: &mut Item) -> Vec<&mut Vec<Attribute>> {
     }
 }
 
-/// The file that `#[path = "…"]` names: from the directory of the file that has the attribute,
-/// which is that of `lib.rs` or the one above the folder of its submodules.
+/// The file that `#[path = "…"]` names: relative to the directory of the file that has the
+/// attribute, which is the directory of `lib.rs` or the parent of the folder of its submodules.
 fn named_file(attributes: &[Attribute], folder: &Path) -> Option<PathBuf> {
     let attribute = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
     let Expr::Lit(ExprLit { lit: Lit::Str(named), .. }) =
@@ -107,7 +107,7 @@ fn is_of_tests(item: &Item) -> bool {
         .any(|condition| condition == "test" || condition == "doctest")
 }
 
-/// What stands in its `#[cfg(…)]`.
+/// The conditions in an item's `#[cfg(…)]`.
 pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<String> {
     let lists = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     lists

@@ -1,4 +1,4 @@
-//! Public documentation says what a caller has to know.
+//! Public documentation has the headings that callers need.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! What users can name is written down, and the list finds what it is for.
+//! The list of public items is up to date, and it notices the changes that it must notice.
 
 use std::{fs, path::Path};
 
@@ -20,7 +20,7 @@ fn what_users_can_name_is_what_public_api_txt_says() {
     );
 }
 
-/// The public items of a crate whose `lib.rs` is this, and which has a module file `inner.rs`.
+/// The public items of a crate with this `lib.rs` and a module file `inner.rs`.
 fn api_of(lib: &str, inner: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let sources = folder.path().join("src");

@@ -4,13 +4,13 @@
 //! $ cargo run -p seinpaal-rig --example servers -- sentinel cluster quorum zookeeper
 //! ```
 //!
-//! They live until stdin ends, and so never longer than the program that began this one.
+//! The servers live until stdin ends, and so never longer than the program that started this one.
 
 use std::{any::Any, env, io, process::ExitCode};
 
 use seinpaal_rig::{RedisCluster, RedisServer, SentinelServers, ZookeeperEnsemble};
 
-/// What lives for as long as it is kept, and where it is reached.
+/// A handle that keeps servers alive until it is dropped, and their URL.
 type Started = (Box<dyn Any>, String);
 
 fn main() -> ExitCode {
@@ -45,7 +45,8 @@ fn kept<S: 'static>(servers: S, url: impl Fn(&S) -> String) -> Started {
     (Box::new(servers), url)
 }
 
-/// Without the restart guard: servers that have just begun would admit nobody for half a minute.
+/// The URL of a quorum without the restart guard, with which servers that have just started would
+/// admit nobody for half a minute.
 fn quorum_of(nodes: &[RedisServer]) -> String {
     let hosts = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port()));
     format!("redis+quorum://{}?restart-guard=off", hosts.collect::<Vec<_>>().join(","))

@@ -33,8 +33,8 @@ impl Clocks {
     #[must_use]
     pub fn environment(&self, whose: &str) -> Vec<(String, String)> {
         let Some(library) = &self.library else { return Vec::new() };
-        // The library and jemalloc, which servers are built with, each ask the other first. The C
-        // library's own malloc between them breaks that circle.
+        // The library and jemalloc, with which servers are built, call each other while they start.
+        // The C library's malloc between them breaks that circle.
         let preload = match libc() {
             Some(libc) => format!("{library}:{libc}"),
             None => library.clone(),
@@ -52,12 +52,12 @@ impl Clocks {
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
     }
 
-    /// Starts a server with this clock, and checks that the clock can be set: a clock that only
-    /// seems to be set would prove nothing. Where clocks cannot be set, the server has the clock of
-    /// the machine.
+    /// Starts a server with this clock, and checks that the clock can be set, because a test would
+    /// prove nothing if setting the clock had no effect. Where clocks cannot be set, the server has
+    /// the clock of the machine.
     ///
     /// # Errors
-    /// If it does not start, or its clock cannot be set.
+    /// If the server does not start, or its clock cannot be set.
     pub fn server(&self, whose: &str, arguments: &[&str]) -> io::Result<RedisServer> {
         let server = RedisServer::try_within(arguments, &self.environment(whose))?;
         if self.can_be_set() {

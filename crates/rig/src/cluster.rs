@@ -1,4 +1,4 @@
-//! Redis clusters: real nodes on free ports. They end when their handle is dropped.
+//! Redis clusters of real nodes on free ports. The nodes end when the cluster's handle is dropped.
 
 mod hash_slots;
 mod node;
@@ -92,7 +92,7 @@ impl RedisCluster {
     /// Adds a master without hash slots, and waits until all nodes know it.
     ///
     /// # Panics
-    /// If they do not come to agree.
+    /// If the nodes do not come to agree.
     pub fn add_master(&mut self) -> usize {
         let added = self.nodes.len();
         self.nodes.push(Node::start(&[]));
@@ -116,7 +116,7 @@ impl RedisCluster {
     /// one.
     ///
     /// # Panics
-    /// If it does not come up.
+    /// If the node does not come up.
     pub fn start_again(&mut self, node: usize) {
         self.nodes[node].start_again();
     }
@@ -134,7 +134,7 @@ impl RedisCluster {
     /// Waits until every node that is up reports a healthy cluster and every replica is in step.
     ///
     /// # Panics
-    /// If that does not come about.
+    /// If that takes more than a minute.
     pub fn await_health(&self) {
         until("the cluster is not well", || {
             let mut up = self.nodes.iter().filter(|node| node.is_up());
@@ -142,11 +142,11 @@ impl RedisCluster {
         });
     }
 
-    /// Waits until every replica of a master has all that the master has been told so far. `WAIT`
-    /// would not do, since it waits only for writes of its own connection.
+    /// Waits until every replica of a master has all writes of the master so far. `WAIT` cannot do
+    /// that, because it waits only for writes of its own connection.
     ///
     /// # Panics
-    /// If that does not come about.
+    /// If that takes more than a minute.
     pub fn await_replicas_of(&self, node: usize) {
         let (master, written) = (&self.nodes[node], self.nodes[node].replication_offset());
         until("a replica is behind its master", || {

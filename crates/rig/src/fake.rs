@@ -1,4 +1,4 @@
-//! A server that plays a Redis, and does on demand what no real server would do.
+//! A server that plays a Redis, and misbehaves on demand as no real server would.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,7 +11,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// What the server does about a command.
+/// The server's reaction to a command.
 pub enum FakeAnswer {
     /// Answer as a Redis without keys would.
     AsUsual,

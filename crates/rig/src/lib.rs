@@ -9,7 +9,7 @@
 //! let mut server = seinpaal_rig::RedisServer::start();
 //! server.say(&["SET", "key", "value"])?;
 //! server.start_again();
-//! assert_eq!(server.say(&["GET", "key"])?, [""], "it keeps nothing on disk");
+//! assert_eq!(server.say(&["GET", "key"])?, [""], "the server keeps nothing on disk");
 //! # Ok::<(), std::io::Error>(())
 //! ```
 

@@ -1,4 +1,4 @@
-//! Processes on free ports, which is what all servers are.
+//! Processes on free ports. Every server of this crate is one.
 
 use std::{
     io,
@@ -26,8 +26,8 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + BOUND;
     while !holds() {
         assert!(Instant::now() < deadline, "not in time: {what}");
-        // Nothing tells when a real process is ready, so the only way is to ask again. The result
-        // is whether the condition came true, and never how fast.
+        // A real process does not signal that it is ready, so this loop asks again and again. Only
+        // whether the condition came true counts, and never how fast.
         thread::park_timeout(LOOK_EVERY);
     }
 }
@@ -48,17 +48,17 @@ pub(crate) fn free_ports(count: usize) -> Vec<u16> {
 pub fn signal(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid {
-        let _ = kill_process(pid, signal); // it fails only if the process has ended
+        let _ = kill_process(pid, signal); // an error means that the process has ended
     }
 }
 
 /// Kills a process, and waits for its end.
 pub(crate) fn end(child: &mut Child) {
-    let _ = (child.kill(), child.wait()); // both fail only if it has ended already
+    let _ = (child.kill(), child.wait()); // errors mean that it has ended
 }
 
 /// Starts a process that kills these servers and removes their directories when this program ends.
-/// Rust does not drop statics, so servers in a static need it.
+/// Servers in a static need that process, because Rust does not drop statics.
 pub(crate) fn end_with_this_program<'a>(servers: impl Iterator<Item = (u32, &'a Path)>) -> Child {
     let clean_up = "read -r _; while [ $# -gt 1 ]; do kill -9 \"$1\"; rm -rf \"$2\"; shift 2; done";
     let mut shell = Command::new("sh");
@@ -66,7 +66,8 @@ pub(crate) fn end_with_this_program<'a>(servers: impl Iterator<Item = (u32, &'a 
     for (pid, directory) in servers {
         shell.arg(pid.to_string()).arg(directory);
     }
-    // The shell's standard input ends when the last process that holds its other end has ended.
+    // The shell's standard input ends, and the shell kills the servers, when this program has
+    // ended.
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     shell.spawn().expect("a shell")
 }

@@ -1,4 +1,4 @@
-//! Which server program the harnesses start, and what that program can do.
+//! The server program that the harnesses start, and its abilities.
 
 use std::{
     ffi::OsString,
@@ -24,7 +24,7 @@ pub fn command() -> Command {
 /// The first two numbers of the program's version.
 ///
 /// # Panics
-/// If it is missing, or says no version.
+/// If the program is missing, or prints no version.
 #[must_use]
 pub fn version() -> (u32, u32) {
     static VERSION: LazyLock<(u32, u32)> = LazyLock::new(|| {
@@ -45,10 +45,7 @@ fn what_it_says() -> String {
     let said = command().arg("--version").stdin(Stdio::null()).output();
     let said = said.unwrap_or_else(|error| {
         let program = program();
-        panic!(
-            "{} cannot be started ({error}): run ./test, which says how to get it",
-            program.display()
-        )
+        panic!("{} cannot be started ({error}): run ./test, which installs it", program.display())
     });
     String::from_utf8_lossy(&said.stdout).into_owned()
 }

@@ -22,24 +22,24 @@ pub enum Direction {
     Answer,
 }
 
-/// What the proxy does. A mode that names a direction happens once, to the next bytes in that
-/// direction, unless its description says that it lasts.
+/// The behaviour of the proxy. A mode that names a direction happens once, to the next bytes in
+/// that direction, unless its description says that it lasts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Mode {
     /// Pass everything on.
     Pass,
     /// Pass everything on later, by this much.
     Delay(Duration),
-    /// Pass nothing on. When this mode ends, the proxy passes on what was sent meanwhile, and
-    /// accepts the connections that were made.
+    /// Pass nothing on. When this mode ends, the proxy passes on the bytes that were sent
+    /// meanwhile, and accepts the connections that were made.
     Hold,
     /// Cut the connection after this many more bytes.
     CutAfter(Direction, usize),
-    /// Lose what is sent, and cut the connection.
+    /// Drop the bytes, and cut the connection.
     Lose(Direction),
-    /// Lose what is sent, and tell nobody. This lasts.
+    /// Drop the bytes, and keep the connection open. This lasts.
     Swallow(Direction),
-    /// Spoil what is sent, so that it cannot be taken for anything else.
+    /// Change the bytes so that they are no valid message.
     Garble(Direction),
     /// Close this direction, and leave the other open.
     Close(Direction),
@@ -47,7 +47,7 @@ pub enum Mode {
     Refuse,
 }
 
-/// A proxy in front of one server. The connections through it end with it.
+/// A proxy in front of one server. Dropping the proxy ends the connections through it.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
@@ -62,8 +62,8 @@ struct ProxyState {
     trap: Mutex<Option<Trap>>,
     /// How many traps have closed.
     trapped: AtomicUsize,
-    /// The connections that are open, and some that were. The threads that carry a connection own
-    /// it.
+    /// The connections that are open, and some that have ended. The threads that carry a connection
+    /// own it.
     streams: Mutex<Vec<Weak<TcpStream>>>,
     connections: AtomicUsize,
     /// Connections have numbers. Those up to this number are dead.
@@ -80,7 +80,7 @@ struct Trap {
     act: TrapAct,
 }
 
-/// What happens after the request that a trap waited for. The proxy passes the request on in any
+/// The proxy's act after the request that a trap waited for. The proxy passes the request on in any
 /// case.
 #[derive(Clone, Copy, Debug)]
 enum TrapAct {
@@ -94,7 +94,7 @@ impl Proxy {
     /// Starts a proxy in front of the server at this port of this machine.
     ///
     /// # Errors
-    /// If there is no port for it.
+    /// If there is no free port.
     pub fn start(upstream: u16) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
@@ -114,7 +114,7 @@ impl Proxy {
         Ok(Self { port, shared })
     }
 
-    /// Leads new connections to the server at this port. Those that are open stay where they are.
+    /// Leads new connections to the server at this port. Open connections stay at their server.
     pub fn lead_to(&self, upstream: u16) {
         self.shared.upstream.store(upstream, Ordering::SeqCst);
     }
@@ -146,7 +146,7 @@ impl Proxy {
     }
 
     /// Passes on the next request that contains this text, so that the server executes it, and cuts
-    /// its connection before the answer.
+    /// the request's connection before the answer.
     pub fn cut_after(&self, text: &str) {
         let text = text.to_owned();
         let is_for = move |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&text);
@@ -170,7 +170,7 @@ impl Proxy {
     /// Cuts every open connection.
     pub fn cut(&self) {
         for stream in lock(&self.shared.streams).drain(..).filter_map(|it| it.upgrade()) {
-            let _ = stream.shutdown(Shutdown::Both); // it may be closed already
+            let _ = stream.shutdown(Shutdown::Both); // an error means that it is closed
         }
     }
 

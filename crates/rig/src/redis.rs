@@ -1,5 +1,5 @@
-//! A single Redis server for a test: how it starts, and where it listens. `life.rs` has the ways in
-//! which it ends.
+//! A single Redis server for a test: its start, and the places where it listens. `life.rs` has the
+//! ways in which it ends.
 
 mod life;
 
@@ -17,7 +17,7 @@ use crate::{
     say::say,
 };
 
-/// How long an answer may take. Some questions take seconds on purpose.
+/// How long an answer may take. Some commands of tests take seconds on purpose.
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// A running server (see [`program`](crate::program)) that listens on a port of this machine and on
@@ -62,11 +62,12 @@ impl RedisServer {
         Self::try_within(arguments, environment).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Starts a server whose environment names a language, as that of a service often does. Lua
-    /// compares strings there in the order of that language, and not byte by byte.
+    /// Starts a server whose environment names a language, as the environment of a service often
+    /// does. Lua scripts of such a server compare strings in the order of that language, and not
+    /// byte by byte.
     ///
     /// # Panics
-    /// If the program or the language is missing, or it does not start.
+    /// If the program or the language is missing, or the server does not start.
     #[must_use]
     pub fn of_a_language() -> Self {
         let locales = tempfile::tempdir().expect("a temporary directory");
@@ -143,13 +144,13 @@ impl RedisServer {
     /// The server's process id, for tests that look at the process.
     ///
     /// # Panics
-    /// If it was killed.
+    /// If the server was killed.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("it is up").id()
     }
 
-    /// Returns whether the server is up, which it is until it is killed.
+    /// Returns whether the server is up. It is up until it is killed.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.child.is_some()
@@ -158,7 +159,7 @@ impl RedisServer {
     /// Sends a command to the server: see [`say`].
     ///
     /// # Errors
-    /// If it is not there, is silent for twenty seconds, or refuses.
+    /// If the server is not there, is silent for twenty seconds, or refuses the command.
     pub fn say(&self, words: &[&str]) -> io::Result<Vec<String>> {
         say(self.port, words, ANSWER)
     }

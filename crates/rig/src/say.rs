@@ -10,7 +10,7 @@ use std::{
 /// list one by one, lists in lists flattened, and a missing value as an empty text.
 ///
 /// # Errors
-/// If the server is not there, is silent for so long, or refuses.
+/// If the server is not there, is silent for longer than `patience`, or refuses the command.
 pub fn say(port: u16, words: &[&str], longest_wait: Duration) -> io::Result<Vec<String>> {
     let stream =
         TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], port)), longest_wait)?;

@@ -1,5 +1,5 @@
-//! One wrapper around a store. A suite that wants to change calls or news on their way writes a
-//! [`Between`], so no suite implements the whole of `Store` again.
+//! A wrapper around a store. A suite that wants to change calls or news on their way implements
+//! [`Between`], so no suite has to implement all of `Store`.
 
 mod faults;
 mod script;
@@ -38,7 +38,7 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         store.call_in_place(batch)
     }
 
-    /// Batches about several names, in one step. The store behind has such a step.
+    /// Batches about several names, in one step. Only called if the store behind has such a step.
     fn call_together<'a>(
         &'a self,
         store: &'a dyn Store,
@@ -79,21 +79,22 @@ pub trait Between: fmt::Debug + Send + Sync + 'static {
         store.list_queues(prefix)
     }
 
-    /// News that the store sends unasked to the client with this inbox, who listens at `client`.
+    /// News that the store sends unasked to the client with this inbox. The client listens at
+    /// `client`.
     fn tell(&self, _inbox: Inbox, client: &NewsSender, news: News) {
-        let _ = client.send(news); // a client that is gone hears nothing
+        let _ = client.send(news); // an error means that the client is gone
     }
 }
 
 /// Passes batches on to a store that can execute several names in one step.
 ///
 /// # Panics
-/// The store has none.
+/// The store has no such step.
 pub fn in_one_step<'a>(store: &'a dyn Store, batches: &'a [Batch]) -> SeamResult<'a, Together> {
     store.one_step().expect("this store has a step for several names").call_together(batches)
 }
 
-/// A store with something in between.
+/// A store behind a [`Between`].
 #[derive(Debug)]
 pub struct Interposed {
     store: Arc<dyn Store>,
@@ -109,7 +110,7 @@ impl Interposed {
     }
 }
 
-/// Returns where a store must send its news, so that `between` passes them on to `client`.
+/// Returns a sender for a store's news, from which `between` passes them on to `client`.
 ///
 /// # Panics
 /// Outside a tokio runtime.

@@ -18,8 +18,8 @@ const SENTINELS: usize = 3;
 /// How long a server may take to answer. A stopped server is asked again soon.
 const ANSWER: Duration = Duration::from_secs(1);
 /// The silence, in milliseconds, after which a sentinel takes a server for down. A sentinel
-/// connects to a new master only a second after its last try. With a shorter time it would take
-/// that master for down, and replace it, before it has asked.
+/// connects to a new master at most once a second. With a shorter time it would take the new master
+/// for down, and replace it, before the first connection.
 const DOWN_AFTER: u32 = 1500;
 
 /// A master with replicas behind three sentinels. Dropping this kills them by their process ids.
@@ -41,8 +41,8 @@ struct SentinelServer {
 static SHARED: LazyLock<Mutex<Weak<SentinelServers>>> = LazyLock::new(Mutex::default);
 
 impl SentinelServers {
-    /// A master with two replicas that the tests of this process share. A test must leave them
-    /// whole.
+    /// A master with two replicas that the tests of this process share. A test must leave the
+    /// servers as it found them.
     ///
     /// # Panics
     /// If a program is missing or does not start.
@@ -97,7 +97,7 @@ impl SentinelServers {
     /// Returns which server is the master, as most sentinels see it.
     ///
     /// # Panics
-    /// If they do not agree in time.
+    /// If the sentinels do not agree within a minute.
     #[must_use]
     pub fn master(&self) -> usize {
         let mut found = None;
@@ -135,7 +135,7 @@ impl SentinelServers {
         self.nodes[node].kill();
     }
 
-    /// Stops a server without ending it: it takes connections and answers nothing.
+    /// Stops a server without ending it: the kernel accepts connections, and nothing answers.
     pub fn pause(&self, node: usize) {
         self.nodes[node].pause();
     }
@@ -169,7 +169,7 @@ impl SentinelServers {
     /// Sends a server one command, in words, and returns the parts of the answer.
     ///
     /// # Errors
-    /// If it cannot be reached.
+    /// If the server cannot be reached.
     pub fn ask(&self, node: usize, question: &str) -> io::Result<Vec<String>> {
         ask(self.nodes[node].port(), question)
     }
@@ -177,7 +177,7 @@ impl SentinelServers {
     /// Starts a killed server as a replica of the present master.
     ///
     /// # Panics
-    /// If it does not start.
+    /// If the server does not start.
     pub fn start_again(&mut self, node: usize) {
         let master = self.nodes[self.master()].port();
         assert_ne!(master, self.nodes[node].port(), "an empty master would empty its replicas");
@@ -185,8 +185,8 @@ impl SentinelServers {
     }
 
     /// Keeps the master's further writes from every replica, as a cut network would. `SIGSTOP`
-    /// alone would not do, since the kernel keeps what was sent. The replicas stay paused until
-    /// they are resumed.
+    /// alone cannot do that, because the kernel keeps sent bytes for the stopped replica. The
+    /// replicas stay paused until they are resumed.
     ///
     /// # Panics
     /// If the master cannot be reached.
@@ -200,7 +200,7 @@ impl SentinelServers {
     /// Waits until most sentinels know a master other than `old`.
     ///
     /// # Panics
-    /// If that does not come about.
+    /// If that takes more than a minute.
     pub fn until_promoted(&self, old: usize) {
         until("another server is promoted", || self.master() != old);
     }
@@ -209,7 +209,7 @@ impl SentinelServers {
     /// and report no fault.
     ///
     /// # Panics
-    /// If that does not come about.
+    /// If that takes more than a minute.
     pub fn until_whole(&self) {
         let replicas = self.nodes.len() - 1;
         until("all servers are there", || {
@@ -221,7 +221,7 @@ impl SentinelServers {
     /// Waits until the master has all replicas.
     ///
     /// # Panics
-    /// If that does not come about.
+    /// If that takes more than a minute.
     pub fn until_all_follow(&self) {
         let (master, replicas) = (self.master(), self.nodes.len() - 1);
         until("all replicas follow", || self.connected_replicas(master) == Some(replicas));

@@ -66,7 +66,7 @@ impl ZookeeperEnsemble {
     /// Starts this many servers that choose a leader among them. One server stands alone.
     ///
     /// # Panics
-    /// If Java or ZooKeeper is missing, or they do not start.
+    /// If Java or ZooKeeper is missing, or the servers do not start.
     #[must_use]
     pub fn start(count: usize) -> Self {
         for _ in 0..TRIES {
@@ -106,20 +106,21 @@ impl ZookeeperEnsemble {
     /// Kills a server at once.
     pub fn kill(&mut self, server: usize) {
         if let Some(mut running) = self.servers[server].running.take() {
-            // First the reaper: when its stdin ends it would remove the directory, too.
+            // The reaper is killed first, because it would remove the directory when its stdin
+            // ends.
             end(&mut running.reaper);
             end(&mut running.child);
         }
     }
 
-    /// Starts a killed server again with the data it had.
+    /// Starts a killed server again with its data.
     ///
     /// # Panics
     /// If Java or ZooKeeper is missing.
     pub fn revive(&mut self, server: usize) {
         let server = &mut self.servers[server];
         let child = launch(server.dir.path());
-        // A shared ensemble has a handle that nobody ever drops.
+        // The handle of a shared ensemble is never dropped, so the reaper kills its servers.
         let reaper = end_with_this_program([(child.id(), server.dir.path())].into_iter());
         server.running = Some(RunningServer { child, reaper });
     }
@@ -138,7 +139,7 @@ impl ZookeeperEnsemble {
         false
     }
 
-    /// The ids of the sessions, as the leader prints them. Empty while nobody leads.
+    /// The ids of the sessions, as the leader prints them. Empty while there is no leader.
     #[must_use]
     pub fn sessions(&self) -> String {
         self.leader().map_or_else(String::new, |leader| ask(self.servers[leader].port, "dump"))
@@ -211,7 +212,7 @@ fn launch(dir: &Path) -> Child {
 
 fn class_path() -> String {
     let jar = PathBuf::from(JARS).join("zookeeper.jar");
-    assert!(jar.exists(), "{} is missing: run ./test, which gets it", jar.display());
+    assert!(jar.exists(), "{} is missing: run ./test, which installs it", jar.display());
     // The jar names the other jars it needs.
     jar.display().to_string()
 }
@@ -225,7 +226,7 @@ fn ask(port: u16, question: &str) -> String {
         stream.write_all(question.as_bytes())?;
         stream.read_to_string(&mut said).map(drop)
     };
-    // What the server sent before it hung up counts.
+    // The bytes that the server sent before it hung up are the answer, even after an error.
     let _ = talk();
     said
 }

@@ -1,13 +1,13 @@
-// Keeps a page up to date: one stream while the page is seen, none while it is hidden or held still.
+// Keeps a page up to date: one stream while the page is visible, and none while it is hidden or held still.
 "use strict";
 (() => {
   const main = document.getElementById("main");
   const stream = main.dataset.stream;
   const [live, hold, strip, spoken] = ["live", "hold", "strip", "spoken"].map((id) => document.getElementById(id));
-  const SILENCE = 5000; // milliseconds without a word before the page is called stale
-  // A browser has six connections for all its windows. So many of them are for streams; other windows look in now and then.
+  const SILENCE = 5000; // milliseconds without an event before the page is called stale
+  // A browser has six connections for all its windows. PLACES of them are for streams. Other windows look in every LOOK_IN milliseconds.
   const PLACES = 4, LOOK_IN = 3000;
-  const AGAIN = 2000, LATER = 10000; // milliseconds until a stream that was refused is asked for again
+  const AGAIN = 2000, LATER = 10000; // milliseconds until the page asks again for a refused stream
   let source = null, isAsking = false, leave = null, heardAt = Date.now(), lastId = "", held = false, said = "", saidAt = 0, wasStale = false;
   let storeTrouble = strip.textContent;
 
@@ -63,7 +63,7 @@
     judge();
   }
 
-  // Whether this window has one of the places. Where a browser tells windows nothing of each other, all have one.
+  // Returns whether this window has one of the places. In a browser without locks, every window has one.
   async function hasPlace() {
     for (let at = 0; navigator.locks && !leave && at < PLACES; at += 1) {
       const isTaken = await new Promise((tell) => {
@@ -83,7 +83,7 @@
     source.onerror = () => { if (source && source.readyState === 2) { close(); refused(); } };
   }
 
-  // A stream does not say why it was refused, so the same is asked for once more.
+  // An EventSource does not say why it was refused, so this function asks for the stream once more to read the answer.
   async function refused() {
     const answer = await fetch(stream).catch(() => null);
     const isFull = answer?.status === 503;
@@ -103,7 +103,7 @@
     live.textContent = held ? "Held still" : isStale || storeTrouble ? "Stale" : "Live";
     live.classList.toggle("off", held || isStale || Boolean(storeTrouble));
     document.body.classList.toggle("stale", Boolean(isStale || storeTrouble));
-    const words = isStale ? "Stale: this page has heard nothing for " + Math.round(silent / 1000) + " s. What you see is old." : storeTrouble;
+    const words = isStale ? "Stale: this page has heard nothing for " + Math.round(silent / 1000) + " s. This page shows old data." : storeTrouble;
     if (strip.textContent !== words) strip.textContent = words;
     strip.hidden = !words;
     if (Boolean(words) !== wasStale) { wasStale = !wasStale; spoken.textContent = words || "Up to date again"; }
@@ -130,7 +130,7 @@
 
   const keyOf = (node) => (node.nodeType === 1 ? node.getAttribute("data-key") : null);
 
-  // Makes the children of `old` like those of `fresh`, and keeps nodes that stand for the same thing.
+  // Makes the children of `old` like those of `fresh`, and keeps nodes with the same key.
   function morph(old, fresh) {
     if (old.nodeType === 1 && old.dataset.order === "still") { morphStill(old, fresh); return; }
     const keyed = new Map([...old.children].filter(keyOf).map((node) => [keyOf(node), node]));

@@ -1,5 +1,5 @@
-//! A service that resizes pictures, two at a time in all of its processes, with pages of who does
-//! it under `/locks/`.
+//! A service that resizes pictures, at most two at a time in all of its processes together. Pages
+//! under `/locks/` show the holders and the waiters.
 //!
 //!     cargo run -p seinpaal-serve --example mounted [STORE] [ADDRESS]
 //!
@@ -26,8 +26,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The routes of the service, and the pages beside them. The service checks its own visitors; the
-/// pages check theirs.
+/// Makes the routes of the service, and mounts the pages beside them. The service checks its own
+/// visitors, and the pages check theirs.
 fn service(seinpaal: Seinpaal) -> Result<Router, Box<dyn Error>> {
     let options = Options { base_path: "/locks".to_owned(), ..Options::default() };
     let pages = Dashboard::new(seinpaal.clone(), options)?.router();

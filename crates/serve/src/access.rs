@@ -23,7 +23,7 @@ const HEADERS: [(&str, &str); 6] = [
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
     ),
     ("x-content-type-options", "nosniff"),
-    // Not `no-referrer`: browsers would then hide the origin of our own forms, too.
+    // Not `no-referrer`, because browsers would then hide the origin of our own forms, too.
     ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
@@ -37,7 +37,7 @@ const PAGE_TIMEOUT: Duration = Duration::from_secs(40);
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     pub(crate) may_act: bool,
-    /// Whether programs of theirs may take permits and items.
+    /// Whether the visitor's programs may take permits and items.
     pub(crate) may_use: bool,
     /// The name of the visitor, for the audit.
     pub(crate) who: String,
@@ -45,7 +45,7 @@ pub(crate) struct Visitor {
     pub(crate) role: String,
 }
 
-/// Lets a request in, or says why not. Every answer gets its headers here.
+/// Lets a request in, or answers why not. Adds the headers to every answer.
 pub(crate) async fn check(
     State(inner): State<Arc<HandlerState>>,
     mut request: Request,
@@ -54,7 +54,7 @@ pub(crate) async fn check(
     let path = request.uri().path();
     let is_api =
         path.strip_prefix(&inner.options.base_path).is_some_and(|path| path.starts_with("/v1/"));
-    // The API has bounds of its own for each wait, and for each body.
+    // The API has bounds of its own for each wait and each body.
     let is_stream = is_api || path.ends_with("/live");
     let mut response = match visitor(&inner, request.uri(), request.headers()) {
         Err(refused) if is_api => as_problem(&refused),
@@ -69,7 +69,7 @@ pub(crate) async fn check(
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // A page shows the state of this moment, and may show it to one visitor only.
+    // A page shows the state of this moment, perhaps to this visitor only, so no cache may keep it.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
@@ -97,7 +97,7 @@ fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visit
     };
     let token = presented(headers).and_then(|text| tokens.find(&text));
     let token = token.ok_or_else(|| Box::new(unauthorised()))?;
-    // Both are needed: no token allows what the program was started without.
+    // An action needs the option and the token. No token allows an action that the options forbid.
     let may_act = allow && token.role == Role::Operate;
     let may_use = inner.options.api && token.role != Role::Read;
     let role = role_words(may_act);
@@ -112,8 +112,8 @@ fn role_words(may_act: bool) -> &'static str {
     if may_act { "Operate" } else { "Read only" }
 }
 
-/// The token of a request: a bearer token, or the password for which a browser asks, whatever the
-/// user's name is.
+/// Returns the token of a request: a bearer token, or the password for which a browser asks. The
+/// user name beside the password is ignored.
 fn presented(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = text.split_once(' ')?;
@@ -127,7 +127,7 @@ fn presented(headers: &HeaderMap) -> Option<String> {
     pair.split_once(':').map(|(_, password)| password.to_owned())
 }
 
-/// The refusal as a problem for programs.
+/// Makes a problem for programs of a refusal.
 fn as_problem(refused: &Response) -> Response {
     let (title, words) = match refused.status() {
         StatusCode::UNAUTHORIZED => {
@@ -148,16 +148,16 @@ fn unauthorised() -> Response {
     (StatusCode::UNAUTHORIZED, challenge, "a token is needed\n").into_response()
 }
 
-/// Returns whether each host that a request names is one of ours. A request may name several, and
-/// one more in its address.
+/// Returns whether each host that a request names is one of ours. A request may name several hosts
+/// in its headers, and one more in its address.
 fn names_us(uri: &Uri, headers: &HeaderMap, known: &[String]) -> bool {
     let named = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
     let mut hosts = named.chain(uri.authority().map(Authority::as_str)).peekable();
     hosts.peek().is_some() && hosts.all(|host| is_known_host(host, known))
 }
 
-/// Returns whether this is a host that was meant to be reached. A foreign page whose name has been
-/// made to point here names itself.
+/// Returns whether this host is this machine or one that the options name. If the name of a foreign
+/// site is made to point at this machine (DNS rebinding), the browser sends that name.
 fn is_known_host(host: &str, known: &[String]) -> bool {
     let name = without_port(host);
     let is_loopback = matches!(name, "localhost" | "[::1]") || is_loopback_v4(name);
@@ -175,7 +175,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Returns whether a form was sent by one of our own pages, as far as the browser says where from.
+/// Returns whether one of our own pages sent a form, as far as the browser says.
 pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
@@ -184,7 +184,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
         authority.eq_ignore_ascii_case(host)
     });
     let site = headers.get("sec-fetch-site").map(|site| site == "same-origin" || site == "none");
-    // A browser that says neither is an old one. The secret in the form is checked as well.
+    // An old browser sends neither header. The secret in the form is checked as well.
     origin.unwrap_or(true) && site.unwrap_or(true)
 }
 

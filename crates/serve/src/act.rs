@@ -1,4 +1,5 @@
-//! Changes: a page that asks, and the form that it sends. Visitors who may not act get neither.
+//! Changes: the page that asks for confirmation, and the form that it sends. Visitors who may not
+//! act get neither.
 
 pub(crate) mod verb;
 pub(crate) mod words;
@@ -40,14 +41,14 @@ struct Confirm<'a> {
     question: String,
     consequence: &'a str,
     csrf: &'a str,
-    /// The state and the text of the items that are meant. `until` is the last item that was
+    /// The state and the search text of the items to change. `until` marks the last item that was
     /// counted.
     state: &'static str,
     matching: &'a str,
     until: String,
     verb: &'a str,
     target: &'a str,
-    /// What the form says of the number for which it asks. It is empty if it asks for none.
+    /// The label of the number for which the form asks. It is empty if the form asks for none.
     number: &'static str,
     least: u8,
     asks_length: bool,
@@ -58,7 +59,7 @@ struct Confirm<'a> {
     class: &'static str,
 }
 
-/// The page that asks whether to make a change.
+/// Answers with the page that asks whether to make a change.
 pub(crate) async fn confirm(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -140,7 +141,7 @@ struct CheckedAction {
     words: &'static ActionWords,
     name: String,
     target: String,
-    /// The state of the items that are cancelled, if it is not one item.
+    /// The state of the items to cancel, for an action on all items that match.
     state: ItemState,
     matching: Matching,
     deed: WebDeed,
@@ -166,14 +167,15 @@ impl CheckedAction {
         let target = field("t").to_owned();
         let matching = matching(inner, fields);
         let state = field("state").parse().unwrap_or(ItemState::InWork);
-        // Without a number, to see whether the target fits the action. `checked` makes the deed of
-        // a form.
+        // This deed has no number yet. It only shows whether the target fits the action. `checked`
+        // makes the deed of a form.
         let deed = words.verb.deed(&target, None, (state, &matching));
         let deed = deed.ok_or_else(|| bad("This is not a ticket or an item."))?;
         Ok(Self { words, name, target, state, matching, deed, reason: String::new() })
     }
 
-    /// How many items are concerned, if it is not one. Only these are touched later.
+    /// Counts the items of an action on all items that match. The action later changes only these
+    /// items.
     async fn count(&self, inner: &HandlerState) -> Result<Option<Counted>, ActionRefused> {
         let queue = inner.seinpaal.queue(&self.name);
         let counted = match self.words.verb {
@@ -195,8 +197,8 @@ impl CheckedAction {
         if let (Some(question), Some(counted)) = (self.words.verb.of_many(self.state), counted) {
             return question.replace('*', &self.many(counted));
         }
-        // The first digits of a ticket, but the whole number of an item, since numbers of items
-        // begin alike.
+        // The question shows the first digits of a ticket, but the whole number of an item, because
+        // the numbers of items begin alike.
         let is_ticket = self.target.len() == DIGITS;
         let short = if is_ticket { &self.target[..8] } else { &self.target };
         self.words.question.replace('*', short)
@@ -212,7 +214,7 @@ impl CheckedAction {
         }
     }
 
-    /// The action with what the form has asked for.
+    /// Returns the action with the values of the form.
     fn checked(self, fields: &FieldMap) -> Result<Self, ActionRefused> {
         let field = |name: &str| field(fields, name).trim();
         let (verb, reason) = (self.words.verb, field("reason"));
@@ -224,11 +226,11 @@ impl CheckedAction {
         if verb.needs_reason() && reason.is_empty() {
             return Err(bad("A reason is needed."));
         }
-        // The name may be typed as it is, or as the page shows it, since some characters cannot be
-        // typed.
+        // The visitor may type the name as it is, or as the page shows it, because some characters
+        // cannot be typed.
         let typed = crate::fields::field(fields, "typed");
         if verb.is_typed() && typed != self.name && typed != shown(&self.name) {
-            return Err(bad("What was typed is not the name. Nothing was changed."));
+            return Err(bad("The text that you typed is not the name. Nothing was changed."));
         }
         let number = if verb.asks_number() { number(field("number"))? } else { None };
         let deed = match verb {
@@ -241,7 +243,7 @@ impl CheckedAction {
         Ok(Self { deed, reason: reason.to_owned(), ..self })
     }
 
-    /// The page to come back to.
+    /// Returns the address of the page to come back to.
     fn page(&self, base: &str) -> String {
         let matching = match self.matching.text.as_str() {
             "" => String::new(),
@@ -251,7 +253,7 @@ impl CheckedAction {
     }
 }
 
-/// The items of a queue that the fields mean.
+/// Returns the selection of items that the fields describe.
 fn matching(inner: &HandlerState, fields: &FieldMap) -> Matching {
     let until = fields.get("until").and_then(|text| text.parse().ok());
     Matching {

@@ -1,5 +1,5 @@
-//! The HTTP API, for programs that cannot link the crate. docs/decisions/0055-http-api.md says why
-//! it is as it is.
+//! The HTTP API, for programs that cannot link the crate. docs/decisions/0055-http-api.md gives the
+//! reasons of its design.
 
 mod address;
 mod body;
@@ -24,7 +24,7 @@ use crate::{problem, shared::HandlerState};
 /// The longest body of a request, in bytes: almost three payloads of the largest size, as base64.
 const MOST_BODY: usize = 4 << 20;
 
-/// All addresses under `/v1`.
+/// Makes the router of all addresses under `/v1`.
 pub(crate) fn router() -> Router<Arc<HandlerState>> {
     let (router, document) = described().split_for_parts();
     document::serve(router, document)

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// One of these files, by its name.
+/// Answers with one of these files.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let (kind, body) = match name.as_str() {
         "style.css" => ("text/css; charset=utf-8", include_str!("../assets/style.css")),

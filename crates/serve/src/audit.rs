@@ -1,5 +1,5 @@
-//! The audit: who changed what, and why. The last changes are in memory, and all changes are in a
-//! file if one is named.
+//! The audit: a record of each change, with its author and its reason. The last changes are in
+//! memory. If the options name a file, all changes are in it.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ const KEPT: usize = 500;
 /// A change, or an attempt at one.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct AuditEntry {
-    /// When, in UTC.
+    /// The moment of the change, in UTC.
     pub(crate) at: String,
     pub(crate) who: String,
     /// `name` or `queue`.
@@ -30,13 +30,13 @@ pub(crate) struct AuditEntry {
     /// The action, and its target.
     pub(crate) what: String,
     pub(crate) reason: String,
-    /// Why it failed; empty if it was done.
+    /// The reason why the change failed. Empty: it was made.
     #[serde(rename = "error")]
     pub(crate) result: String,
 }
 
 impl AuditEntry {
-    /// The entry as it may stand on a page, without characters that could turn a line around.
+    /// Returns the entry for a page, without characters that could turn a line around.
     fn shown(&self) -> Self {
         let shown = |text: &str| plain(text).into_owned();
         Self {
@@ -68,10 +68,10 @@ impl Audit {
     /// Writes a change down, first to the file.
     ///
     /// # Errors
-    /// The file could not be written.
+    /// If the file cannot be written.
     pub(crate) fn note(&self, change: AuditEntry) -> std::io::Result<()> {
         let written = self.append(&change);
-        // Even if the file could not be written, because the change was made.
+        // The change was made, so it is noted here even if the file could not be written.
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.truncate(KEPT - 1);
         changes.push_front(change);
@@ -85,7 +85,8 @@ impl Audit {
         file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
     }
 
-    /// The last changes for a page, the newest first: all, or those of one name or queue.
+    /// Returns the last changes for a page, the newest first: all changes, or those of one name or
+    /// queue.
     pub(crate) fn last(&self, of: Option<(&str, &str)>, most: usize) -> Vec<AuditEntry> {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = changes.iter().filter(|change| {
@@ -95,7 +96,7 @@ impl Audit {
     }
 }
 
-/// This moment, as `2026-11-23T04:12:09Z`.
+/// Returns this moment, as `2026-11-23T04:12:09Z`.
 pub(crate) fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     instant(since.as_secs())

@@ -1,5 +1,5 @@
-//! Carries changes out. A change and its entry in the audit belong together, even if the client
-//! leaves, or this program ends.
+//! Carries out changes. Each change gets its entry in the audit, even if the client leaves or this
+//! program ends.
 
 use std::{io, sync::Arc};
 
@@ -10,10 +10,10 @@ use crate::{
     shared::HandlerState,
 };
 
-/// Makes the change, and writes down who made it and why, or that it could not be made.
+/// Makes the change, and writes down who made it and why, or why it was not made.
 ///
-/// A task of its own does both. So a client that breaks off, and a request that takes too long,
-/// leave no change without its entry.
+/// A separate task does both. So no change lacks its entry if the client breaks off, or if the
+/// request takes too long.
 pub(crate) async fn carry_out(
     deed: WebDeed,
     inner: &Arc<HandlerState>,
@@ -27,15 +27,15 @@ pub(crate) async fn carry_out(
         let of = &entry.entry;
         let done = deed.make(&entry.inner, &visitor, &of.name, &of.reason).await;
         let noted = entry.write(&done);
-        // Why a change was not made says more than that this was not written down either.
+        // If the change was not made, that error matters more than a failure to write the entry.
         let done = done?;
         noted.map(|()| done).map_err(Undone::Unwritten)
     });
     change.await.unwrap_or(Err(Undone::BrokenOff))
 }
 
-/// The entry of a change that is under way. It is written in any case: if the change is dropped
-/// with the runtime, it says that the outcome is unknown.
+/// The entry of a change that is under way. It is written in any case. If the change is dropped
+/// with the runtime, the entry says that the outcome is unknown.
 struct EntryToWrite {
     inner: Arc<HandlerState>,
     entry: AuditEntry,
@@ -58,6 +58,7 @@ impl EntryToWrite {
             name: name.to_owned(),
             what: deed.to_string(),
             reason: reason.to_owned(),
+            // This stands if the change is dropped before `write` knows its outcome.
             result: Undone::BrokenOff.to_string(),
         };
         Self { inner: Arc::clone(inner), entry, is_written: false }
@@ -81,7 +82,7 @@ impl EntryToWrite {
 impl Drop for EntryToWrite {
     fn drop(&mut self) {
         if !self.is_written {
-            // Nobody is there who could be told.
+            // A failure cannot be reported, because the request has ended.
             let _ = self.note();
         }
         self.inner.changes.end();

@@ -1,4 +1,5 @@
-//! Reads the names that are counted, so that waits and holds are seen to end even if nobody looks.
+//! Reads the names that `/metrics` counts, so that it sees their waits and holds end even if nobody
+//! looks at a page.
 
 use std::{
     collections::HashSet,
@@ -9,7 +10,8 @@ use futures_util::future::join_all;
 
 use crate::{source::StoreSource, watch::INTERVAL};
 
-/// Has those names read once a second, from the first call on, for as long as there are pages.
+/// Starts to read these names once a second, for as long as the pages exist. Later calls do
+/// nothing.
 pub(crate) fn begin(source: &Arc<StoreSource>) {
     if let Some(names) = source.tally.begin() {
         tokio::spawn(read_on(Arc::downgrade(source), names.clone()));
@@ -19,14 +21,14 @@ pub(crate) fn begin(source: &Arc<StoreSource>) {
 async fn read_on(pages: Weak<StoreSource>, names: HashSet<String>) {
     while let Some(source) = pages.upgrade() {
         join_all(names.iter().map(|name| read(&source, name))).await;
-        // Not kept over the pause, so that pages that were dropped end at once.
+        // The task does not keep the pages during the pause, so that dropped pages end at once.
         drop(source);
         tokio::time::sleep(INTERVAL).await;
     }
 }
 
-/// Reads one name. A reading that the store does not answer is missing. If readings are missing for
-/// more than 5 s, what ended in between is not counted.
+/// Reads one name. If the store does not answer, the reading is missing. If readings are missing
+/// for more than 5 s, waits and holds that ended in between are not counted.
 async fn read(source: &StoreSource, name: &str) {
     if let Ok(mut seen) = source.seinpaal.semaphore(name).snapshot().await {
         source.history.learn(&mut seen);

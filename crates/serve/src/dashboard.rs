@@ -40,9 +40,9 @@ impl fmt::Debug for Dashboard {
 }
 
 impl Dashboard {
-    /// Pages of the store to which this connection goes. They read what somebody looks at, a list
-    /// once a second and a name or a queue twice a second. They read nothing while nobody looks,
-    /// except the names in [`Options::metrics_of`].
+    /// Makes pages of the store to which this connection goes. While a page is open, its list is
+    /// read once a second, or its name or queue twice a second. Without an open page nothing is
+    /// read, except the names in [`Options::metrics_of`].
     ///
     /// # Errors
     /// [`BadOption`] says which option cannot be used, in one line.
@@ -67,8 +67,8 @@ impl Dashboard {
         })))
     }
 
-    /// The pages and the HTTP API under their base path. Every request is checked: its host, its
-    /// sender, and of a change where its form came from.
+    /// Returns the router of the pages and the HTTP API under their base path. It checks the host
+    /// and the sender of every request, and the origin of the form of a change.
     pub fn router(&self) -> Router {
         let pages = Router::new()
             .route("/", get(page::names))
@@ -90,20 +90,21 @@ impl Dashboard {
             base => Router::new().route(&format!("{base}/"), get(page::names)).nest(base, pages),
         };
         pages
-            // Around all routes, so that requests for unknown addresses are checked, too.
+            // This layer is around all routes, so that requests for unknown addresses are checked,
+            // too.
             .layer(middleware::from_fn_with_state(Arc::clone(&self.0), access::check))
             .with_state(Arc::clone(&self.0))
     }
 
-    /// Waits until each change that was begun is made, or has failed, and is in the audit. A
-    /// program waits for this before it ends, for as long as it may: a change that is dropped with
-    /// the runtime is listed as one whose outcome nobody knows.
+    /// Waits until each change that has begun is made, or has failed, and is in the audit. Await
+    /// this before the program ends, for as long as it can wait. The audit lists a change that is
+    /// dropped with the runtime as one whose outcome is unknown.
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing.
     ///
     /// # If the store is unreachable
-    /// A change fails after a while without an answer: 5 s for each of its calls to the store.
+    /// A change fails if the store does not answer one of its calls within 5 s.
     ///
     /// # Examples
     /// ```
@@ -132,7 +133,7 @@ fn check_names(names: &[String]) -> Result<(), BadOption> {
 }
 
 fn is_base_path(path: &str) -> bool {
-    // It stands as it is in links, and in the header that leads back from a form.
+    // The path is written unchanged into links, and into the header that leads back from a form.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let is_well_formed = path.starts_with('/') && !path.ends_with('/') && !path.contains("//");
     path.is_empty() || (is_well_formed && path.chars().all(is_plain))

@@ -1,4 +1,4 @@
-//! Changes by a page or a program, and how each is made.
+//! The changes that a page or a program can make.
 
 use std::{fmt, io, time::Duration};
 
@@ -11,10 +11,10 @@ use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
 
 use crate::{access::Visitor, shared::HandlerState};
 
-/// The longest reason: in characters, and in bytes, of which a store keeps so many.
+/// The longest reason in characters, and in bytes: stores keep that many bytes.
 const MOST_REASON: usize = 200;
 const MOST_REASON_BYTES: usize = 512;
-/// The longest name of a person who asks, in bytes: a store keeps so many.
+/// The longest name of a person who asks, in bytes: stores keep that many.
 const MOST_BY_BYTES: usize = 128;
 
 /// A change of a name or of a queue.
@@ -24,7 +24,7 @@ pub(crate) enum WebDeed {
     Queue(QueueDeed),
 }
 
-/// A limit of `None` is unset.
+/// A change of a name. A limit of `None` unsets the limit.
 #[derive(Clone, Debug)]
 pub(crate) enum NameDeed {
     Limit(Option<u32>),
@@ -39,7 +39,7 @@ pub(crate) enum NameDeed {
     Reserve(u32, Duration),
 }
 
-/// A limit of `None` is unset.
+/// A change of a queue. A limit of `None` unsets the limit.
 #[derive(Clone, Debug)]
 pub(crate) enum QueueDeed {
     Limit(Option<u32>),
@@ -47,8 +47,8 @@ pub(crate) enum QueueDeed {
     Resume,
     Purge,
     Cancel(ItemId),
-    /// All items of a state that match, not only those on a page. The same holds for dead letters
-    /// below.
+    /// Cancels all items of a state that match, not only those on a page. `ReplayAll` and `DropAll`
+    /// act on dead letters in the same way.
     CancelAll(ItemState, Matching),
     Replay(ItemId),
     ReplayAll(Matching),
@@ -56,21 +56,21 @@ pub(crate) enum QueueDeed {
     DropAll(Matching),
 }
 
-/// How many items were concerned, if that was not known beforehand.
+/// The number of items that a change concerned, if it was not known before.
 pub(crate) type Done = Option<u64>;
 
-/// Why a change was not made, or not written down.
+/// The reason why a change was not made, or not written down.
 #[derive(Debug)]
 pub(crate) enum Undone {
     Name(AdminError),
     Queue(QueueError),
-    /// The store cannot do this, whoever asks.
+    /// This kind of store cannot make the change.
     NotThere(StoreError),
     /// The permits were not free.
     NotFree(String),
     /// The change was made, but not written down.
     Unwritten(io::Error),
-    /// This program ended, or failed, while the store had the change.
+    /// This program ended or failed while the store was making the change.
     BrokenOff,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for Undone {
     }
 }
 
-/// Returns whether this can be kept as a reason, and shown.
+/// Returns whether this text can be kept and shown as a reason.
 pub(crate) fn is_reason(text: &str) -> bool {
     let is_short = text.chars().count() <= MOST_REASON && text.len() <= MOST_REASON_BYTES;
     is_short && !text.chars().any(char::is_control)
@@ -139,8 +139,8 @@ impl WebDeed {
     }
 }
 
-/// The name of the person who asks, as the holder reads it. The holder may be on another machine,
-/// so this machine's name stands in the place of `this machine`.
+/// Returns the name of the person who asks, as the holder reads it. The holder may be on another
+/// machine, so the host's name replaces the words `this machine`.
 fn asker(visitor: &Visitor) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
     let who = visitor.who.replace("this machine", &host);
@@ -151,7 +151,8 @@ fn asker(visitor: &Visitor) -> String {
     by
 }
 
-/// Tells apart the stores that cannot do this. Nothing is wrong with how they are set up.
+/// Turns the error of a store that cannot make this kind of change into one that says so. The store
+/// is not misconfigured, although its error has that kind.
 fn of_some_stores(error: AdminError) -> Undone {
     match error {
         AdminError::Store(error) if error.kind() == StoreErrorKind::Misconfigured => {
@@ -169,7 +170,7 @@ impl NameDeed {
             Self::Pause => name.pause(reason).await,
             Self::Resume => name.resume().await,
             Self::Evict(ticket) => name.evict(ticket).await,
-            // [`WebDeed::make`] makes each of these in another way.
+            // [`WebDeed::make`] makes each of these changes itself.
             Self::Ask(_) | Self::Slots(_) | Self::Reserve(..) => Ok(()),
         }
     }
@@ -203,7 +204,7 @@ impl QueueDeed {
     }
 }
 
-/// The words of a deed that concerns what matches.
+/// Writes the words of a change that concerns all items that match.
 fn all(f: &mut fmt::Formatter<'_>, word: &str, matching: &Matching) -> fmt::Result {
     match matching.text.as_str() {
         "" => f.write_str(word),

@@ -1,4 +1,4 @@
-//! Items that this program holds for clients, for as long as each has asked for.
+//! Items that this program holds for clients, each for as long as its client has asked for.
 
 use std::{
     collections::HashMap,
@@ -15,10 +15,10 @@ use tokio::{
 
 use crate::problem::Problem;
 
-/// How many orders may wait to be read. Each has a request that waits for it.
+/// How many orders may wait to be read. A request waits for each of them.
 const ORDERS: usize = 8;
 
-/// Deliveries in hand, by the secret word that the worker was given.
+/// The deliveries that this program holds, by the secret word that the worker got.
 #[derive(Clone, Default)]
 pub(crate) struct Deliveries(Arc<Mutex<HashMap<String, mpsc::Sender<FinishOrder>>>>);
 
@@ -27,7 +27,7 @@ enum FinishOrder {
     Finish(FinishHow, oneshot::Sender<Result<(), FinishError>>),
 }
 
-/// The end of an item.
+/// The way to end a delivery.
 pub(crate) enum FinishHow {
     Acknowledge,
     Fail(String, Duration),
@@ -35,7 +35,8 @@ pub(crate) enum FinishHow {
 }
 
 impl Deliveries {
-    /// Holds an item until an order to finish it, or until `ttl` has passed without a renewal.
+    /// Holds an item until it is finished, or until `ttl` has passed without a renewal. Returns the
+    /// secret word.
     pub(crate) fn keep(&self, item: Item, ttl: Duration) -> String {
         let word = word();
         let (orders, read) = mpsc::channel(ORDERS);
@@ -74,10 +75,10 @@ impl Deliveries {
     }
 }
 
-/// A random word: a client that knows it may finish the item.
+/// Makes a random word. A client that knows the word may finish the item.
 fn word() -> String {
     let mut random = [0; 16];
-    // Without random numbers the program has not started.
+    // A program on a system without random numbers does not start.
     getrandom::fill(&mut random).expect("the system has random numbers");
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -96,11 +97,11 @@ async fn hold(
     mut orders: mpsc::Receiver<FinishOrder>,
 ) {
     let finish = next_finish(&item, until, &mut orders).await;
-    // Before the store is told of the end, so that a second order for this delivery is told that it
-    // is over.
+    // The delivery is removed before the store hears of its end, so that a second order for it is
+    // refused.
     all.all().remove(&word);
     match finish {
-        // If the item is lost, this changes nothing.
+        // If the item is lost, the failure changes nothing.
         None => drop(item.fail("its worker did not renew it in time", Duration::ZERO).await),
         Some((how, reply)) => {
             let finished = match how {
@@ -108,7 +109,7 @@ async fn hold(
                 FinishHow::Fail(reason, delay) => item.fail(&reason, delay).await.map(drop),
                 FinishHow::GiveBack(delay) => item.give_back(delay).await,
             };
-            // The client that asked may have gone.
+            // The client that sent the order may have gone.
             let _ = reply.send(finished);
         }
     }
@@ -116,7 +117,7 @@ async fn hold(
 
 type Finish = (FinishHow, oneshot::Sender<Result<(), FinishError>>);
 
-/// The order to finish. `None`: the time is over, or the item is lost.
+/// Waits for the order to finish. `None`: the time is over, or the item is lost.
 async fn next_finish(
     item: &Item,
     mut until: Instant,
@@ -124,14 +125,14 @@ async fn next_finish(
 ) -> Option<Finish> {
     loop {
         let order = tokio::select! {
-            // Somebody else may have the item now, so the worker must not finish it.
+            // Another worker may have the item now, so this one must not finish it.
             _ = item.lost() => return None,
             order = timeout_at(until, orders.recv()) => order.ok().flatten()?,
         };
         match order {
             FinishOrder::Finish(how, reply) => return Some((how, reply)),
             FinishOrder::Renew(ttl, reply) => {
-                // The delivery never ends sooner than it would have.
+                // A renewal never shortens the time.
                 until = until.max(Instant::now() + ttl);
                 let _ = reply.send(());
             }

@@ -1,12 +1,12 @@
-//! What becomes of text in a template.
+//! Escapes text in templates.
 
 use std::fmt;
 
 use askama::filters::{Escaper, Html};
 use seinpaal_words::text::plain;
 
-/// Text for people to read, without markup. Characters that turn the direction of a line, or that
-/// nobody sees, become U+FFFD. Otherwise a name could look like another one.
+/// Text without markup, for people to read. Invisible characters, and those that turn the direction
+/// of a line, become U+FFFD. Otherwise one name could look like another.
 #[derive(Clone, Copy)]
 pub(crate) struct PageText;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 pub(crate) type FieldMap = BTreeMap<String, String>;
 
-/// The value of a field. It is empty if the field is missing.
+/// Returns the value of a field. It is empty if the field is missing.
 pub(crate) fn field<'f>(fields: &'f FieldMap, name: &str) -> &'f str {
     fields.get(name).map_or("", String::as_str)
 }

@@ -1,4 +1,4 @@
-//! The holders of the names that a list shows. The list itself has only their number.
+//! The holders of the names that a list shows. The store's list has only their number.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -11,13 +11,13 @@ use seinpaal::{Holder, Seinpaal, Snapshot};
 
 use crate::history::NameHistories;
 
-/// A name is read again when what is known of it is older than this. A holder is late only after
-/// seconds.
+/// A name is read again when its last reading is older than this. That is often enough, because a
+/// holder counts as late only after seconds.
 const FRESH: Duration = Duration::from_secs(3);
-/// After this time a name is forgotten, since nobody looks at a list that has it.
+/// A name is forgotten after this time, because nobody looks at a list that has it.
 const LASTS: Duration = Duration::from_secs(30);
 
-/// The holders of the names that somebody looks at, as they were read last.
+/// The holders of the names on open lists, as they were last read.
 #[derive(Debug, Default)]
 pub(crate) struct Glances(Mutex<HashMap<String, Glance>>);
 
@@ -29,8 +29,8 @@ struct Glance {
 
 impl Glances {
     /// Returns these rows of a list with their holders, as far as the store tells. Each name is
-    /// read about every 3 s, however many look. A name that nobody holds is read once more after
-    /// its last holder has gone, which tells whether that hold was lost.
+    /// read about every 3 s, independent of the number of visitors. A name is read once more after
+    /// its last holder has gone, to see whether that hold was lost.
     pub(crate) async fn fill(
         &self,
         (seinpaal, history): (&Seinpaal, &NameHistories),
@@ -47,8 +47,8 @@ impl Glances {
         rows.iter().map(|row| self.filled(row)).collect()
     }
 
-    /// Those of these names, and of the names that somebody held at the last reading, that are to
-    /// be read now.
+    /// Returns the names to read now, among these names and the names that were held at their last
+    /// reading.
     fn due(&self, mut names: BTreeSet<String>) -> BTreeSet<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let were_held = all.iter().filter(|(_, glance)| !glance.holders.is_empty());
@@ -57,7 +57,7 @@ impl Glances {
         names
     }
 
-    /// The holders of a row, as they were a moment ago.
+    /// Returns the holders of a row, if they were read a moment ago.
     fn holders(&self, row: &Snapshot) -> Option<Vec<Holder>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let glance = all.get(row.name.as_str())?;

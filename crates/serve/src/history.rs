@@ -1,8 +1,8 @@
 //! The past of names and queues, since they were first read.
 //!
-//! The store keeps no past. So each reading that is made in any case, for a page or for `/metrics`,
-//! is noted here, in two rings for each name: the last ten minutes, and the last day. What nobody
-//! read is unknown, and is not drawn as zero.
+//! The store keeps no past. So this module notes each reading that is made for a page or for
+//! `/metrics`, in two rings for each name: the last ten minutes, and the last day. Times without a
+//! reading are unknown, and are not drawn as zero.
 
 mod ended;
 mod losses;
@@ -22,15 +22,15 @@ use ended::{LastWaiters, Span};
 pub(crate) use losses::Losses;
 pub(crate) use ring::{Bucket, Ring};
 
-/// How many names have a past, and how many queues. Each takes 25 kB at most while it is only
-/// scraped. A name that somebody looks at takes 60 kB at most.
+/// How many names, and how many queues, have a past. A name that is only scraped takes 25 kB at
+/// most. A name with an open page takes 60 kB at most.
 const MOST_NAMES: usize = 1000;
 /// The last ten minutes, and the last day: length and number of buckets.
 const FINE: (Duration, usize) = (Duration::from_secs(2), 300);
 const COARSE: (Duration, usize) = (Duration::from_secs(300), 288);
 
-/// What the clock of this module shows when the program begins. It is not 0, so that earlier
-/// instants can be expressed, too.
+/// The time of this module's clock when the program begins. It is not 0, so that earlier instants
+/// can be expressed, too.
 pub(crate) const BEGINNING: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// The past of all names and queues that were read.
@@ -46,7 +46,7 @@ pub(crate) struct NameHistories {
 /// Pasts by name.
 type Pasts = Mutex<HashMap<String, NamePast>>;
 
-/// The past of one name or one queue. In a queue, items in work count as held, and ready items as
+/// The past of one name or one queue. For a queue, items in work count as held, and ready items as
 /// waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct NamePast {
@@ -66,8 +66,8 @@ impl NameHistories {
         Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default(), tally }
     }
 
-    /// Notes a reading of one name with its holders and waiters. The reasons and estimates of the
-    /// snapshot then go by the holds that were seen to end.
+    /// Notes a reading of one name with its holders and waiters. Adds to the snapshot the holds
+    /// that this module has seen end, so that its reasons and estimates are based on them.
     pub(crate) fn learn(&self, seen: &mut Snapshot) {
         self.learn_at(seen, self.now(), |_| ());
     }
@@ -86,7 +86,7 @@ impl NameHistories {
         get(past)
     }
 
-    /// The names of which a hold was lost within the hour, as far as they were read.
+    /// Returns the names that lost a hold within the last hour, as far as readings show.
     pub(crate) fn losses(&self) -> HashMap<String, String> {
         let (now, names) = (self.now(), self.names.lock().unwrap_or_else(PoisonError::into_inner));
         let words = names.iter().filter_map(|(name, past)| Some((name, past.losses.words(now)?)));
@@ -105,7 +105,7 @@ impl NameHistories {
         (past.clone(), now)
     }
 
-    /// Notes a reading of many names, of which only numbers are known.
+    /// Notes a reading of many names without their holders and waiters.
     pub(crate) fn scrape<'a>(&self, all: impl Iterator<Item = &'a Snapshot>) {
         note_all(&self.names, all.map(|seen| (&*seen.name, Bucket::of(seen))), self.now());
     }
@@ -124,13 +124,13 @@ impl NameHistories {
 
 fn note_all<'a>(pasts: &Pasts, all: impl Iterator<Item = (&'a str, Bucket)>, now: Duration) {
     let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
-    // More would only push each other out.
+    // More names would only push each other out.
     for (name, bucket) in all.take(MOST_NAMES) {
         entry(&mut pasts, name, now).note(bucket, now);
     }
 }
 
-/// The past of a name. If there are too many, a new one takes the place of the one that was read
+/// Returns the past of a name. If there are too many, a new past replaces the one that was read
 /// longest ago.
 fn entry<'a>(
     names: &'a mut HashMap<String, NamePast>,
@@ -146,7 +146,7 @@ fn entry<'a>(
 }
 
 impl NamePast {
-    /// How often a hold was lost within the hour, in words. It is empty if none was.
+    /// Says how often a hold was lost within the last hour. It is empty if none was lost.
     pub(crate) fn losses(&self, now: Duration) -> String {
         self.losses.words(now).unwrap_or_default()
     }

@@ -18,7 +18,7 @@ impl JsonText {
         serde_json::to_vec(answer).map(|text| Self(text.into())).map_err(Problem::unknown)
     }
 
-    /// How many bytes there are.
+    /// Returns the length of the text in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.0.len()
     }

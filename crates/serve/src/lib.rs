@@ -1,5 +1,5 @@
-//! Web pages that show who holds, who waits, why, and for how long; metrics of the same; and an
-//! HTTP API for programs that cannot link the crate `seinpaal`.
+//! Web pages that show the holders and the waiters of each name, with reasons and times. Metrics,
+//! and an HTTP API for programs that cannot link the crate `seinpaal`.
 //!
 //! `seinpaal serve` is this crate on a port. A service mounts the same pages into its own router:
 //!
@@ -18,7 +18,8 @@
 //! # drop(app);
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
-//! How it is built and what it refuses: docs/guide/serve.md, docs/decisions/0051-serve.md.
+//! docs/guide/serve.md says how to use it, and docs/decisions/0051-serve.md how it is built and
+//! what it refuses.
 #![deny(unsafe_code)]
 
 mod access;

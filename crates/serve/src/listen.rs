@@ -15,20 +15,20 @@ use crate::tls::{self, Certificate};
 
 /// How long a client may take to send its request's head.
 const HEADERS: Duration = Duration::from_secs(10);
-/// The longest headers of a request, in bytes. A name in an address may be 512 bytes, three times
-/// as long encoded.
+/// The longest headers of a request, in bytes. A name in an address may have 512 bytes, and three
+/// times as many when it is encoded.
 const MOST_HEADERS: usize = 32 * 1024;
-/// How long what was sent may stay without a sign from the other side, in milliseconds. A machine
-/// that has gone silent would otherwise hold a permit, or a place, until the system gives up after
-/// a quarter of an hour.
+/// How long sent bytes may stay unacknowledged, in milliseconds. Without this bound, a machine that
+/// has gone silent would hold a permit, or a place, until the system gives up after a quarter of an
+/// hour.
 const SILENCE: u32 = 30_000;
-/// The pause after an accept that failed, as one does if other parts of the program have opened all
-/// files that it may open.
+/// The pause after an accept that failed. Accepts fail, for example, while the process has opened
+/// all files that it may open.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the router on the port until the future is dropped. Connections beyond `most` wait to be
 /// accepted. A connection that takes longer than 10 s for its headers is closed.
-/// [`StreamRoom`](crate::StreamRoom) tells how many connections there is room for.
+/// [`StreamRoom`](crate::StreamRoom) says for how many connections there is room.
 ///
 /// # Cancel safety
 /// Dropping the future closes the port. Connections that were accepted go on until they end.
@@ -46,7 +46,7 @@ pub async fn serve(listener: TcpListener, router: Router, most: usize) -> io::Re
     accept(listener, router, most, None).await
 }
 
-/// As [`serve`], over TLS.
+/// Serves the router as [`serve`] does, over TLS.
 ///
 /// # Cancel safety
 /// As [`serve`].
@@ -55,7 +55,7 @@ pub async fn serve(listener: TcpListener, router: Router, most: usize) -> io::Re
 /// None today.
 ///
 /// # Examples
-/// See [`serve`], with a [`Certificate`] more.
+/// See [`serve`]. Over TLS, pass a [`Certificate`], too.
 pub async fn serve_tls(
     listener: TcpListener,
     router: Router,
@@ -73,7 +73,8 @@ async fn accept(
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(most));
     loop {
-        // Taken before the accept, so that connections beyond the bound wait in the kernel.
+        // The place is taken before the accept, so that connections beyond the bound wait in the
+        // kernel.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -85,8 +86,8 @@ async fn accept(
     }
 }
 
-/// Has a client noticed that is dead. If that fails, it is noticed later, which is no reason to
-/// send the client away.
+/// Asks the kernel to end the connection of a dead client soon. If that fails, the kernel ends it
+/// later, which is no reason to refuse the client.
 #[cfg(target_os = "linux")]
 fn notice_silence(stream: &TcpStream) {
     let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, SILENCE);
@@ -104,7 +105,7 @@ async fn greet(
     _place: OwnedSemaphorePermit,
 ) {
     let Some(certificate) = certificate else { return answer(stream, router).await };
-    // A client that cannot agree on keys is told so by TLS.
+    // TLS itself tells a client that cannot agree on keys.
     if let Ok(stream) = tls::agree(&certificate, stream, HEADERS).await {
         answer(stream, router).await;
     }
@@ -122,6 +123,6 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
     // HTTP/2 needs TLS, and most of these ports are on loopback (decision 95).
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
-    // A connection that breaks is its client's matter.
+    // A connection that breaks concerns only its client, so the error is dropped.
     drop(server.serve_connection(TokioIo::new(stream), service).await);
 }

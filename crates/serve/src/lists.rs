@@ -1,4 +1,5 @@
-//! The list of all names and the list of all queues, read at most once a second however many look.
+//! The list of all names and the list of all queues. Each is read at most once a second,
+//! independent of the number of visitors.
 
 use std::{
     sync::Arc,
@@ -8,12 +9,13 @@ use std::{
 use seinpaal::{QueueSnapshot, Seinpaal, Snapshot, store::StoreError};
 use tokio::sync::Mutex;
 
-/// A list is read again when it is older than this, or than [`SHARE`] times what reading it took.
+/// A list is read again when it is older than this, or than [`SHARE`] times the time of the last
+/// reading.
 const FRESH: Duration = Duration::from_secs(1);
-/// So reading a long list takes a tenth of the time at most.
+/// With this factor, reading a long list takes at most a tenth of the time.
 const SHARE: u32 = 10;
 
-/// Both lists, as they were read last.
+/// Both lists, as they were last read.
 pub(crate) struct Lists {
     seinpaal: Seinpaal,
     names: Mutex<Option<ReadList<Snapshot>>>,
@@ -38,13 +40,13 @@ impl Lists {
         Self { seinpaal, names: Mutex::default(), queues: Mutex::default() }
     }
 
-    /// All names in use or configured. Requests that come while the list is read wait for the same
-    /// answer.
+    /// Returns all names in use or configured. Requests that come while the list is being read wait
+    /// for the same answer.
     pub(crate) async fn names(&self) -> Result<Arc<Vec<Snapshot>>, StoreError> {
         read(&self.names, self.seinpaal.list("")).await
     }
 
-    /// All queues.
+    /// Returns all queues.
     pub(crate) async fn queues(&self) -> Result<Arc<Vec<QueueSnapshot>>, StoreError> {
         read(&self.queues, self.seinpaal.queues("")).await
     }
@@ -54,7 +56,8 @@ async fn read<T>(
     last: &Mutex<Option<ReadList<T>>>,
     reading: impl Future<Output = Result<Vec<T>, StoreError>>,
 ) -> Result<Arc<Vec<T>>, StoreError> {
-    // Locked while the list is read, so that all who ask meanwhile share one reading.
+    // The lock is held while the list is read, so that all requests in the meantime share one
+    // reading.
     let mut last = last.lock().await;
     if let Some(rows) = last.as_ref().and_then(ReadList::fresh) {
         return Ok(rows);

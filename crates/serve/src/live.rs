@@ -1,8 +1,8 @@
-//! Streams that keep pages up to date: first everything that the page does not have, then what
-//! changes.
+//! Streams that keep pages up to date. A stream first sends all parts that the page does not have,
+//! and then the parts that change.
 //!
-//! A stream keeps no frames. A browser that reads slowly gets the newest state when it has read the
-//! last one.
+//! A stream keeps no frames. A browser that reads slowly gets the newest state each time it has
+//! read the last one.
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
@@ -29,13 +29,14 @@ use crate::{
     watch::{Frame, INTERVAL},
 };
 
-/// A stream says something at least this often, so that a page can tell silence from nothing new.
+/// A stream sends at least one event in this time, so that a page can tell a silent server from a
+/// state without changes.
 const BEAT: Duration = Duration::from_secs(2);
 
 struct Live {
     frames: watch::Receiver<Frame>,
     role: usize,
-    /// What the page has: a frame's epoch and version.
+    /// The epoch and the version of the frame that the page has.
     has: (u64, u64),
     is_first: bool,
     _place: OwnedSemaphorePermit,
@@ -47,7 +48,7 @@ struct LiveMessage<'a> {
     trouble: String,
 }
 
-/// The stream of a page. The fields say which page it is.
+/// Answers with the stream of a page. The fields say which page it is.
 pub(crate) async fn live(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -57,7 +58,7 @@ pub(crate) async fn live(
     let Some(subject) = page::subject(&fields) else {
         return (StatusCode::BAD_REQUEST, "no such page\n").into_response();
     };
-    // Refused and not queued, so that the page can say at once that it gets no news.
+    // The stream is refused and not queued, so that the page can say at once that it gets no news.
     let Ok(place) = Arc::clone(&inner.streams).try_acquire_owned() else {
         return too_many(&format!(
             "all {} places for pages that are kept up to date are taken; this one asks again every 10 s",
@@ -76,7 +77,7 @@ pub(crate) async fn live(
         is_first: true,
         _place: place,
     };
-    // A proxy that collects what is sent would hold every event back.
+    // A proxy that buffers answers would hold every event back.
     let unbuffered = [("x-accel-buffering", "no"), ("cache-control", "no-store")];
     (unbuffered, Sse::new(events(live))).into_response()
 }
@@ -101,10 +102,11 @@ fn events(live: Live) -> impl Stream<Item = Result<Event, Infallible>> {
 }
 
 impl Live {
-    /// The next event. `None`: the watch has ended, and the browser connects again.
+    /// Returns the next event. `None`: the watch has ended, and the browser connects again.
     async fn next(&mut self) -> Option<Event> {
         if std::mem::take(&mut self.is_first) {
-            // At once, so that proxies and browsers see that the stream is open.
+            // The first event is sent at once, so that proxies and browsers see that the stream is
+            // open.
             return Some(Event::default().retry(INTERVAL).comment("seinpaal"));
         }
         match timeout(BEAT, self.frames.changed()).await {
@@ -116,7 +118,7 @@ impl Live {
 
     fn changes(&mut self) -> Event {
         let frame = self.frames.borrow_and_update();
-        // Versions of another watch cannot be compared, so the page gets everything anew.
+        // Versions of another watch cannot be compared, so the page gets all parts anew.
         let known = if self.has.0 == frame.epoch { self.has.1 } else { 0 };
         let new = frame.parts[self.role].iter().filter(|part| part.since > known);
         let parts: BTreeMap<_, _> = new.map(|part| (part.id, part.html.as_str())).collect();
@@ -136,6 +138,6 @@ fn beat(frame: &Frame) -> Event {
 }
 
 fn json(message: &LiveMessage<'_>) -> String {
-    // Only maps with other keys than text cannot be written, and there are none here.
+    // Writing JSON fails only for maps whose keys are not text, and there are none here.
     serde_json::to_string(message).unwrap_or_default()
 }

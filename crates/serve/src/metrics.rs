@@ -1,5 +1,5 @@
-//! `/metrics`: what the lists say at the moment of the scrape, so that no series outlives what it
-//! is about.
+//! `/metrics`: the figures of the lists at the moment of the scrape. So no series outlives its name
+//! or queue.
 
 use std::{
     cmp::Reverse,
@@ -22,12 +22,11 @@ use seinpaal::{AdminError, QueueSnapshot, Snapshot};
 
 use crate::{counting, shared::HandlerState, tally::NameLabel};
 
-/// How many names, and how many queues, have series of their own: those with the most waiters or
-/// ready items, and then the most holders or items in work.
+/// How many names, and how many queues, have series of their own. Those with the most waiters or
+/// ready items come first, and then those with the most holders or items in work.
 const MOST: usize = 500;
 
-/// How many names with waiters have their holders looked at, which takes a reading of the store for
-/// each, at each scrape.
+/// For how many names with waiters a scrape reads the holders. Each takes a reading of the store.
 const MOST_CROWDED: usize = 50;
 
 /// A figure of a queue.
@@ -39,7 +38,7 @@ struct QueueStateLabel {
     state: &'static str,
 }
 
-/// All series, as text.
+/// Answers with all series, as text.
 pub(crate) async fn metrics(State(inner): State<Arc<HandlerState>>) -> Response {
     let mut registry = Registry::with_prefix("seinpaal");
     let names = inner.lists.names().await;
@@ -51,7 +50,7 @@ pub(crate) async fn metrics(State(inner): State<Arc<HandlerState>>) -> Response 
         of_crowded(&mut registry, &crowded(&inner, &rows).await);
         inner.history.scrape(rows.into_iter().take(MOST));
     }
-    // A store that keeps no queues says so by an error, and then there are no series of queues.
+    // A store that keeps no queues answers with an error, and then there are no series of queues.
     if let Ok(queues) = queues {
         let rows = of_queues(&mut registry, &queues);
         inner.history.scrape_queues(rows.into_iter().take(MOST));
@@ -82,8 +81,8 @@ fn gauge(registry: &mut Registry, name: &str, help: &str, value: usize) {
     registry.register(name, help, gauge);
 }
 
-/// Calls `set` with each of the first rows under its name, and with all others together under the
-/// empty name, which no row can have.
+/// Calls `set` with each of the first rows under its name, and with all other rows together under
+/// the empty name, which no row can have.
 fn each<T>(rows: &[&T], name_of: fn(&T) -> String, mut set: impl FnMut(String, &[&T])) {
     let (own, others) = rows.split_at(rows.len().min(MOST));
     for row in own {
@@ -98,7 +97,7 @@ fn sum<T>(rows: &[&T], figure: fn(&T) -> u32) -> i64 {
     rows.iter().map(|row| i64::from(figure(row))).sum()
 }
 
-/// Registers a figure of each row, and of the others the sum.
+/// Registers a figure of each row, and the sum of the figure over the other rows.
 fn sums<T>(
     registry: &mut Registry,
     (name, help): (&str, &str),
@@ -113,7 +112,7 @@ fn sums<T>(
     registry.register(name, help, family);
 }
 
-/// Registers a length of time of each row, and of the others the longest.
+/// Registers a length of time of each row, and the longest one of the other rows.
 fn seconds<T>(
     registry: &mut Registry,
     (name, help): (&str, &str),
@@ -129,7 +128,7 @@ fn seconds<T>(
     registry.register_with_unit(name, help, Unit::Seconds, family);
 }
 
-/// Registers what names tell, and returns the names as they were sorted.
+/// Registers the series of names, and returns the sorted names.
 fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snapshot> {
     gauge(registry, "names", "Names in use or configured", names.len());
     let mut rows: Vec<_> = names.iter().collect();
@@ -142,7 +141,7 @@ fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snaps
     figure_of(("limit", "Permits that exist"), |seen| seen.limit);
     figure_of(("holders", "Tickets that hold"), |seen| seen.holders_total);
     figure_of(("waiters", "Tickets that wait"), |seen| seen.waiting_total);
-    figure_of(("paused", "Whether nobody is let in; of the others: how many"), |seen| {
+    figure_of(("paused", "Whether the name admits nobody; of the others: how many"), |seen| {
         u32::from(seen.paused.is_some())
     });
     seconds(registry, ("oldest_wait", "How long the longest waits"), &rows, name, |seen| {
@@ -151,7 +150,7 @@ fn of_names<'a>(registry: &mut Registry, names: &'a [Snapshot]) -> Vec<&'a Snaps
     rows
 }
 
-/// The names with the most waiters, with their holders, which a list leaves out.
+/// Reads the names with the most waiters, with their holders, which a list leaves out.
 async fn crowded(inner: &HandlerState, rows: &[&Snapshot]) -> Vec<Snapshot> {
     let waited_for = rows.iter().filter(|seen| seen.waiting_total > 0).take(MOST_CROWDED);
     let reads = waited_for.map(|seen| async {
@@ -171,12 +170,12 @@ fn of_crowded(registry: &mut Registry, names: &[Snapshot]) {
         let late = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
         u32::try_from(late.count()).unwrap_or(u32::MAX)
     });
-    // Holders are listed in the order of their grants.
+    // Holders are listed in the order of their grants, so the first one has held longest.
     let about = ("oldest_hold", "How long the longest has held, where somebody waits");
     seconds(registry, about, &rows, name, |seen| Some(seen.holders.first()?.held_for));
 }
 
-/// Registers how many items queues have in each state.
+/// Registers the number of items of each queue in each state.
 fn of_items(
     registry: &mut Registry,
     rows: &[&QueueSnapshot],
@@ -197,7 +196,7 @@ fn of_items(
     registry.register("queue_items", "Items of a queue", family);
 }
 
-/// Registers what queues tell, and returns the queues as they were sorted.
+/// Registers the series of queues, and returns the sorted queues.
 fn of_queues<'a>(registry: &mut Registry, queues: &'a [QueueSnapshot]) -> Vec<&'a QueueSnapshot> {
     let mut rows: Vec<_> = queues.iter().collect();
     rows.sort_by_key(|seen| Reverse((seen.ready, seen.in_work)));

@@ -1,4 +1,4 @@
-//! How the pages and the HTTP API behave, and what is wrong with an option.
+//! The options of the pages and the HTTP API, and the errors of options.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -6,25 +6,26 @@ use seinpaal::BadName;
 
 use crate::{tally::MOST, tokens::Tokens};
 
-/// How the pages and the HTTP API behave.
+/// The options of the pages and the HTTP API.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The prefix of every address, for use behind a proxy: empty, or such as `/locks`. Default:
     /// empty.
     pub base_path: String,
-    /// Whether items show the beginning of their payloads, on pages and in the HTTP API, and can be
-    /// found by it. Default: yes.
+    /// Whether pages and the HTTP API show the beginnings of payloads, and search them. Default:
+    /// yes.
     pub payloads: bool,
     /// Whether visitors who may operate can change anything. Default: no.
     pub allow_actions: bool,
-    /// Whether programs can take permits and items by HTTP. Default: no. They can look in any case.
+    /// Whether programs can take permits and items by HTTP. Default: no. Programs can read in any
+    /// case.
     pub api: bool,
     /// The clients to admit. Default: anybody who can reach the port, as
     /// [`Role::Operate`](crate::Role::Operate).
     pub tokens: Option<Tokens>,
-    /// Names under which the pages are reached, without port, beside those of this machine's
-    /// loopback. A request that names another host is refused. Otherwise a foreign page could read
-    /// this one through its visitor's browser.
+    /// Host names under which the pages are reached, without the port. The names of the loopback
+    /// always work. A request that names another host is refused. Otherwise a foreign page could
+    /// read these pages through its visitor's browser.
     pub hosts: Vec<String>,
     /// A file to which each change is appended as a line of JSON. Default: none.
     pub audit: Option<PathBuf>,
@@ -60,9 +61,9 @@ pub enum BadOption {
     BasePath(String),
     /// The file for the audit cannot be opened.
     Audit(PathBuf, io::Error),
-    /// This is no name.
+    /// A name in `metrics_of` is no valid name.
     Name(String, BadName),
-    /// The options ask to count this many names, which is more than may be.
+    /// The options ask to count this many names, which is more than allowed.
     MetricsOf(usize),
     /// The system has no random numbers.
     Random,

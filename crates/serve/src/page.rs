@@ -1,5 +1,4 @@
-//! Whole pages. The parts that are kept up to date come from the same frames as those of the
-//! stream.
+//! Whole pages. Their live parts come from the same frames as those of the stream.
 
 mod subject;
 
@@ -60,10 +59,10 @@ struct One<'a> {
     up_label: String,
     done: String,
     changes: Vec<AuditEntry>,
-    /// The name of a queue, whose items can be looked for by this text.
+    /// The name of a queue whose items can be searched. `matching` is the search text.
     queue: Option<&'a str>,
     matching: &'a str,
-    /// The state of the items, if those of one state alone are shown.
+    /// The state of the items, if the page shows one state alone.
     state: &'static str,
     all_items: String,
 }
@@ -82,7 +81,7 @@ struct Notice<'a> {
     words: &'a str,
 }
 
-/// All names.
+/// Answers with the page of all names.
 pub(crate) async fn names(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -92,7 +91,7 @@ pub(crate) async fn names(
     overview(&inner, &visitor, &query, PageSubject::Names(query.clone())).await
 }
 
-/// All queues.
+/// Answers with the page of all queues.
 pub(crate) async fn queues(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -131,7 +130,7 @@ async fn overview(
     whole(&page)
 }
 
-/// One name.
+/// Answers with the page of one name.
 pub(crate) async fn name(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -140,7 +139,7 @@ pub(crate) async fn name(
     one(&inner, &visitor, &fields, "names").await
 }
 
-/// One queue.
+/// Answers with the page of one queue.
 pub(crate) async fn queue(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -190,8 +189,8 @@ async fn one(
     whole(&page)
 }
 
-/// The page to which this one leads back, and its words. A list of one state stands below its
-/// queue.
+/// Returns the address of the page to which this one leads back, and the words of the link. A list
+/// of one state leads back to its queue.
 fn way_up(tab: &str, name: &str, link: &str, items: &ItemQuery) -> (String, String) {
     match tab {
         "names" => (String::new(), "Names".to_owned()),
@@ -200,7 +199,7 @@ fn way_up(tab: &str, name: &str, link: &str, items: &ItemQuery) -> (String, Stri
     }
 }
 
-/// The page of changes.
+/// Answers with the page of changes.
 pub(crate) async fn changes(
     State(inner): State<Arc<HandlerState>>,
     Extension(visitor): Extension<Visitor>,
@@ -232,11 +231,11 @@ async fn look(inner: &Arc<HandlerState>, subject: PageSubject) -> Result<Frame, 
     }
 }
 
-/// The sentence about data of a frame that are out of date or missing.
+/// Returns the sentence about data of a frame that are out of date or missing.
 pub(crate) fn trouble(frame: &Frame) -> String {
     match &frame.trouble {
         Some((since, words)) => format!(
-            "Stale: the store has not answered for {}. What you see is old. ({})",
+            "Stale: the store has not answered for {}. This page shows old data. ({})",
             view::about(since.elapsed()),
             view::shown(words)
         ),
@@ -245,7 +244,7 @@ pub(crate) fn trouble(frame: &Frame) -> String {
     }
 }
 
-/// A page of one sentence.
+/// Answers with a page of one sentence.
 pub(crate) fn notice(
     inner: &HandlerState,
     visitor: &Visitor,

@@ -1,4 +1,4 @@
-//! Errors as RFC 9457 has them: a type for programs, a title and a sentence for people.
+//! Errors in the form of RFC 9457: a type for programs, and a title and a sentence for people.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use utoipa::{
     openapi::{Ref, RefOr, Response as Described, ResponseBuilder, content::ContentBuilder},
 };
 
-/// After how many seconds it is worth asking again, if the problem may pass.
+/// The value of `Retry-After`, in seconds, for a problem that may pass.
 const LATER: &str = "1";
 
-/// Why a request failed, or why its outcome is unknown.
+/// The reason why a request failed, or why its outcome is unknown.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// The kind of the problem: `urn:seinpaal:` and a word that programs may go by.
@@ -30,7 +30,7 @@ pub(crate) struct Problem {
     title: &'static str,
     /// The HTTP status of the answer.
     status: u16,
-    /// What happened, to what, and what to do.
+    /// A sentence for people: the event, the thing concerned, and the remedy.
     detail: String,
 }
 
@@ -62,7 +62,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
     }
 
-    /// A problem of which nobody knows whether the request was carried out.
+    /// Makes a problem after which nobody knows whether the request was carried out.
     pub(crate) fn unknown(detail: impl ToString) -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "unknown", detail)
     }
@@ -202,15 +202,15 @@ pub(crate) async fn no_such_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed", words)
 }
 
-/// Each status that an operation may answer with a problem, for the document.
+/// The statuses of problems that every operation may answer with, for the document.
 const STATUSES: [(&str, &str); 16] = [
-    ("400", "The request cannot be understood, or asks for what cannot be."),
+    ("400", "The request cannot be understood, or asks for something impossible."),
     ("401", "A token is needed."),
     ("403", "This token may not do that, or the program was not started for it."),
     ("404", "There is no such thing."),
     ("405", "Not that method."),
     ("408", "The body did not come in time."),
-    ("409", "The name is otherwise than the request says."),
+    ("409", "The state of the name contradicts the request."),
     ("410", "It is over."),
     ("413", "The body or a payload is too large."),
     ("415", "The body is no JSON by its content type."),
@@ -218,7 +218,7 @@ const STATUSES: [(&str, &str); 16] = [
     ("429", "Others were in the way, or the name is paused: ask again later."),
     ("500", "The store is set up in a way that cannot work, or refuses this program."),
     ("503", "The store does not answer, or too much is open here: ask again later."),
-    ("504", "It may have happened: ask again with the same ticket, or look first."),
+    ("504", "It may have been carried out: ask again with the same ticket, or look first."),
     ("507", "The store has no room."),
 ];
 

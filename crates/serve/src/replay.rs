@@ -1,5 +1,5 @@
-//! Gives the same key the same answer, so that a client that got no answer can repeat its request
-//! and has one permit, or pushes an item once.
+//! Gives the same key the same answer. So a client that got no answer can repeat its request, and
+//! still gets only one permit, or pushes an item only once.
 
 mod known;
 
@@ -14,11 +14,11 @@ use known::{Question, digest};
 const MOST_KEY: usize = 200;
 
 impl ReplayedAnswers {
-    /// The answer to a request. Without a key it is made in any case.
+    /// Returns the answer to a request. Without a key, the answer is always a new one.
     ///
-    /// `wait` ends with the connection, and must leave nothing behind then. `make` gets what `wait`
-    /// has brought. With a key, `make` is carried through even if the client leaves, so the same
-    /// request finds its answer later and does nothing twice.
+    /// `wait` is dropped if the connection ends, and must leave nothing behind then. `make` gets
+    /// the result of `wait`. With a key, `make` runs to its end even if the client leaves. So a
+    /// repeated request finds the answer later, and does nothing twice.
     pub(crate) async fn once<T, F>(
         &self,
         who: String,
@@ -35,7 +35,7 @@ impl ReplayedAnswers {
         self.answer(Question { who, what, key }, digest(body), wait, make).await
     }
 
-    /// The answer to this question: the one that was given before, the one that another request
+    /// Returns the answer to this question: the earlier answer, the answer that another request
     /// with the same key is making, or a new one.
     async fn answer<T, F>(
         &self,
@@ -66,14 +66,14 @@ impl ReplayedAnswers {
     }
 }
 
-/// Returns whether this is the answer to each later request with the same key. After another
-/// problem the next request tries again, because nothing was done. If nobody knows whether it was
-/// done, to try again could do it twice.
+/// Returns whether each later request with the same key gets this answer. If the outcome is
+/// unknown, it does, because a new try could do the work twice. After any other problem the next
+/// request tries again, because nothing was done.
 fn is_final(made: &Result<JsonText, Problem>) -> bool {
     made.as_ref().err().is_none_or(Problem::is_unknown)
 }
 
-/// The key of a request, if it has one.
+/// Returns the key of a request, if it has one.
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let text = value.to_str().ok().filter(|text| !text.is_empty() && text.len() <= MOST_KEY);

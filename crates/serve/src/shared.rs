@@ -1,4 +1,4 @@
-//! What all handlers share.
+//! The state that all handlers share.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::{
     under_way::ChangesUnderWay, watch::PageWatches,
 };
 
-/// What all handlers share.
+/// The state that all handlers share.
 pub(crate) struct HandlerState {
     pub(crate) source: Arc<StoreSource>,
     pub(crate) watches: PageWatches,
@@ -17,9 +17,9 @@ pub(crate) struct HandlerState {
     pub(crate) changes: ChangesUnderWay,
     /// The places for streams, and for requests of programs that wait or hold.
     pub(crate) streams: Arc<Semaphore>,
-    /// Answers that are kept for clients that may repeat their request.
+    /// The kept answers, for clients that may repeat a request.
     pub(crate) answers: ReplayedAnswers,
-    /// Items that are held for programs.
+    /// The items that this program holds for others.
     pub(crate) deliveries: Deliveries,
     /// The secret in every form of this program, which no foreign page knows.
     pub(crate) csrf: String,

@@ -1,4 +1,4 @@
-//! The data that pages are made of.
+//! The data of pages.
 
 use seinpaal::Seinpaal;
 
@@ -6,7 +6,7 @@ use crate::{
     glances::Glances, history::NameHistories, lists::Lists, options::Options, tally::ServeTally,
 };
 
-/// The store, what is known of it, and how it is to be shown.
+/// The store, the readings of it, and the options of the pages.
 pub(crate) struct StoreSource {
     pub(crate) seinpaal: Seinpaal,
     pub(crate) options: Options,

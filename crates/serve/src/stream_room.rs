@@ -1,15 +1,15 @@
-//! How many connections there is room for. Each is an open file, and the system bounds the files of
-//! a process.
+//! The room for connections. Each connection is an open file, and the system bounds the files of a
+//! process.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Connections beside the streams: pages, forms, scrapes, and what programs ask.
+/// Connections beside the streams: pages, forms, scrapes, and requests of programs.
 const BESIDE: usize = 3096;
 /// Files that are no connections of clients: connections to the store, the audit, and the runtime's
 /// own.
 const OWN: usize = 64;
 
-/// How many connections and streams there may be.
+/// The largest numbers of connections and streams.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StreamRoom {
@@ -21,9 +21,9 @@ pub struct StreamRoom {
 }
 
 impl StreamRoom {
-    /// Makes room for this many streams: raises the number of files that this process may open as
-    /// far as that takes and the system allows. If the system allows fewer, there are fewer
-    /// streams, and a quarter of the connections is left for everybody else.
+    /// Makes room for this many streams: raises the number of files that this process may open, as
+    /// far as needed and as far as the system allows. If the system allows fewer files, there are
+    /// fewer streams, and a quarter of the connections stays free for other requests.
     ///
     /// # Examples
     /// ```
@@ -37,14 +37,15 @@ impl StreamRoom {
 
     /// Shares out the files that the system allows.
     fn share(streams: usize, files: usize) -> Self {
-        // With very few files half of them are for connections, so that something is served at all.
+        // With very few files, half of them are for connections, so that the program serves at
+        // least a few requests.
         let connections = (files.saturating_sub(OWN)).max(files / 2).max(2);
         let connections = connections.min(streams + BESIDE);
         Self { streams: streams.min(connections * 3 / 4), connections }
     }
 }
 
-/// How many files this process may open, after it has asked for so many.
+/// Asks for this many open files, and returns how many this process may open.
 fn files(wanted: usize) -> usize {
     let wanted = wanted as u64;
     let mut limit = getrlimit(Resource::Nofile);

@@ -19,7 +19,8 @@ use seinpaal::EndedHold;
 /// How many names may be counted. Each is read once a second, and has 31 series.
 pub(crate) const MOST: usize = 100;
 
-/// Upper bounds in seconds: from what a reading each second can tell apart to a day.
+/// The upper bounds of the buckets, in seconds. The lowest is what a reading each second can
+/// resolve, and the highest is a day.
 const BOUNDS: [f64; 12] =
     [1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 7200.0, 28_800.0, 86_400.0];
 
@@ -65,7 +66,8 @@ impl ServeTally {
         tally
     }
 
-    /// Notes what has ended between two readings of this name, if it is counted.
+    /// Notes the waits, holds and losses that ended between two readings of this name, if it is
+    /// counted.
     pub(crate) fn count(
         &self,
         name: &str,
@@ -83,7 +85,7 @@ impl ServeTally {
         }
     }
 
-    /// The names that are counted, at the first call only.
+    /// Returns the names that are counted, at the first call only.
     pub(crate) fn begin(&self) -> Option<&HashSet<String>> {
         let is_first = !self.is_begun.swap(true, Ordering::Relaxed);
         (is_first && !self.names.is_empty()).then_some(&self.names)

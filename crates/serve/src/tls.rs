@@ -1,4 +1,4 @@
-//! TLS: a certificate and its key from files, read again when they change.
+//! TLS: a certificate and its key from files, which are read again when they change.
 
 use std::{
     fmt, fs, io,
@@ -17,8 +17,8 @@ use tokio_rustls::TlsAcceptor;
 /// How often the files are looked at. Certificates are renewed weeks before they end.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// A certificate and its key. Whoever renews them writes the files anew. Within a minute, new
-/// connections get the new certificate.
+/// A certificate and its key. To renew them, write the files anew. Within a minute, new connections
+/// get the new certificate.
 ///
 /// If new files cannot be used, the certificate that was read before stays in use.
 pub struct Certificate {
@@ -39,7 +39,7 @@ struct Read {
 pub enum BadCertificate {
     /// The file cannot be read, or has no certificate or key in it.
     Unreadable(PathBuf, String),
-    /// They do not go together, or are of a sort that TLS does not know.
+    /// The certificate and the key do not belong together, or TLS does not support their kind.
     Unusable(String),
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for BadCertificate {
 
 impl std::error::Error for BadCertificate {}
 
-/// Without the key.
+/// Leaves out the key.
 impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Certificate").field("chain", &self.chain).finish_non_exhaustive()
@@ -66,8 +66,8 @@ impl fmt::Debug for Certificate {
 }
 
 impl Certificate {
-    /// Reads both from PEM files. `chain` has the certificate first, and then those that vouch for
-    /// it.
+    /// Reads both from PEM files. `chain` has the certificate first, and then the certificates that
+    /// sign it.
     ///
     /// # Errors
     /// [`BadCertificate`] says which file cannot be used, and why.
@@ -80,7 +80,7 @@ impl Certificate {
         Ok(Self { chain: chain.to_owned(), key: key.to_owned(), read: Mutex::new(read) })
     }
 
-    /// The acceptor for one connection, of the files as they were within the last minute.
+    /// Returns the acceptor for one connection, from the files as they were within the last minute.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if read.looked.elapsed() >= LOOK {
@@ -90,15 +90,16 @@ impl Certificate {
         read.acceptor.clone()
     }
 
-    /// Reads the files again if they were written. Files that are being written just now may not go
-    /// together yet. They are looked at again the next time.
+    /// Reads the files again if they were written. While they are being written, they may not
+    /// belong together yet. Then the next look tries again.
     fn look(&self, read: &mut Read) {
         let now = [written(&self.chain), written(&self.key)];
         if now == read.written {
             return;
         }
         if let Ok(acceptor) = acceptor(&self.chain, &self.key) {
-            // Only now, so that files which cannot be used yet still count as new.
+            // `written` changes only on success, so that files which cannot be used yet still count
+            // as new.
             read.acceptor = acceptor;
             read.written = now;
         }
@@ -121,7 +122,7 @@ fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, BadCertificate> {
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
     let unusable = |error: rustls::Error| BadCertificate::Unusable(error.to_string());
-    // With the provider named, so that the process need not have a default one.
+    // The provider is named here, so that the process needs no default provider.
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(unusable)?
@@ -131,7 +132,7 @@ fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, BadCertificate> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// The other side of a connection, once both agree on its keys.
+/// Does the TLS handshake, and returns the connection.
 pub(crate) async fn agree(
     certificate: &Certificate,
     stream: tokio::net::TcpStream,

@@ -1,4 +1,4 @@
-//! The file of tokens, which says who may look and who may act.
+//! The file of tokens, which gives each visitor a role.
 
 use std::{
     fmt, fs, io,
@@ -18,15 +18,15 @@ const GROUP_READS: u32 = 0o040;
 /// The rights of a visitor.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Role {
-    /// Look.
+    /// May look.
     Read,
-    /// Look, and take permits and items by HTTP if the API is on.
+    /// May look, and take permits and items by HTTP if the API is on.
     Use,
-    /// All of that, and make the changes for which there are actions, if actions are allowed.
+    /// May do all that [`Role::Use`] may, and make changes if actions are allowed.
     Operate,
 }
 
-/// The tokens that are let in.
+/// The tokens that the pages accept.
 #[derive(Clone)]
 pub struct Tokens(Vec<Token>);
 
@@ -37,7 +37,7 @@ pub(crate) struct Token {
     pub(crate) who: String,
 }
 
-/// Without the tokens.
+/// Leaves out the tokens.
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} tokens", self.0.len())
@@ -56,7 +56,7 @@ pub enum BadTokens {
     Line(usize),
     /// A token has fewer than 16 characters.
     Short(usize),
-    /// There is no token in it.
+    /// The file has no token in it.
     Empty,
 }
 
@@ -84,11 +84,11 @@ impl std::error::Error for BadTokens {}
 
 impl Tokens {
     /// Reads a file. Each line is `read TOKEN [WHO]`, `use TOKEN [WHO]` or `operate TOKEN [WHO]`,
-    /// or begins with `#`. Nobody but the file's owner may have rights to it. The group may read a
-    /// file of root's, unless we are root.
+    /// or begins with `#`. Nobody but the owner may have rights to the file. Exception: the group
+    /// may read a file of root, unless this process is root.
     ///
     /// # Errors
-    /// [`BadTokens`] says what is wrong, never with a token in it.
+    /// [`BadTokens`] says what is wrong. It never contains a token.
     pub fn read(path: &Path) -> Result<Self, BadTokens> {
         let file = fs::metadata(path).map_err(BadTokens::Unreadable)?;
         let others = others(file.uid(), geteuid().as_raw());
@@ -106,9 +106,9 @@ impl Tokens {
         if tokens.is_empty() { Err(BadTokens::Empty) } else { Ok(Self(tokens)) }
     }
 
-    /// The token with this text.
+    /// Returns the token with this text.
     pub(crate) fn find(&self, text: &str) -> Option<&Token> {
-        // All are compared, so that time does not tell which one came near.
+        // All tokens are compared, so that the time does not show which one came near.
         self.0.iter().fold(
             None,
             |found, token| {
@@ -118,17 +118,17 @@ impl Tokens {
     }
 }
 
-/// Returns whether the mode of such a file says who can read the tokens. It does for a file and for
-/// a pipe with a name. On Linux, a pipe without one, as a shell's `<(command)` makes it, has the
-/// mode 600.
-/// The mode of a device says who may use the device: `/dev/stdin` can be a terminal, which a group
-/// may write to, and what is typed there is nobody else's.
+/// Returns whether the mode of such a file says who can read the tokens. That is so for a file and
+/// for a named pipe. On Linux, an unnamed pipe, as a shell's `<(command)` makes it, has the mode
+/// 600. The mode of a device says who may use the device: `/dev/stdin` can be a terminal, which a
+/// group may write to, although nobody else can read the keys that are typed there.
 fn tells_who_reads(file: &fs::Metadata) -> bool {
     file.is_file() || file.file_type().is_fifo()
 }
 
-/// The bits of a mode by which others have rights to our tokens. Through its group root lends us a
-/// file: systemd so passes on a credential, and Kubernetes a secret that has the `defaultMode`
+/// Returns the bits of a mode by which others have rights to our tokens. Root can lend a file to
+/// this process through the file's group: systemd passes on a credential in this way, and
+/// Kubernetes a secret with a `defaultMode` of
 /// 0440. Such a file is not ours to change.
 fn others(owner: u32, we: u32) -> u32 {
     if owner == 0 && we != 0 { OTHERS & !GROUP_READS } else { OTHERS }
@@ -152,7 +152,7 @@ impl Token {
     }
 }
 
-/// Compares all of it, so that time does not tell how far two texts agree.
+/// Compares two texts to their ends, so that the time does not show how far they agree.
 pub(crate) fn is_same(a: &str, b: &str) -> bool {
     let differ = a.bytes().zip(b.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     a.len() == b.len() && differ == 0
@@ -184,7 +184,8 @@ mod tests {
     #[test]
     fn tokens_come_from_a_pipe_that_only_its_owner_can_read() {
         let dir = tempfile::tempdir().unwrap();
-        // It is refused before it is opened: nobody writes to it.
+        // The pipe is refused before it is opened. Opening it would hang, because nobody writes to
+        // it.
         let exposed = Tokens::read(&pipe_with_mode(dir.path(), 0o644));
         assert!(matches!(exposed, Err(BadTokens::Exposed)), "{exposed:?}");
         let path = pipe_with_mode(dir.path(), 0o600);
@@ -194,7 +195,7 @@ mod tests {
         writer.join().unwrap().unwrap();
     }
 
-    /// As a shell passes what a command prints.
+    /// A shell passes the output of a command in this way.
     #[test]
     fn tokens_come_from_a_pipe_without_a_name() {
         use std::{io::Write as _, os::fd::AsRawFd as _};

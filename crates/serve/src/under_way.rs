@@ -1,8 +1,8 @@
-//! How many changes are under way, for a program that ends.
+//! The number of changes that are under way, for which a program waits before it ends.
 
 use tokio::sync::watch;
 
-/// How many changes are under way.
+/// The number of changes that are under way.
 #[derive(Debug, Default)]
 pub(crate) struct ChangesUnderWay(watch::Sender<usize>);
 
@@ -15,9 +15,9 @@ impl ChangesUnderWay {
         self.0.send_modify(|changes| *changes -= 1);
     }
 
-    /// Waits until there is none.
+    /// Waits until no change is under way.
     pub(crate) async fn none(&self) {
-        // The sender is here, so this cannot fail.
+        // This cannot fail, because the sender lives in `self`.
         let _ = self.0.subscribe().wait_for(|changes| *changes == 0).await;
     }
 }

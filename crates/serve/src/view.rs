@@ -1,4 +1,4 @@
-//! Makes pieces of pages from what the store says. Everything here but [`read`] is a pure function.
+//! Makes pieces of pages from the answers of the store. All functions here but [`read`] are pure.
 
 mod gate;
 mod headline;
@@ -29,7 +29,7 @@ pub(crate) enum PageSubject {
     Queues(ListQuery),
     /// One name.
     Name(String),
-    /// One queue, and which of its items to show.
+    /// One queue, and the query for its items.
     Queue(String, ItemQuery),
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum PageSubject {
 pub(crate) type Pieces = [Vec<(&'static str, String)>; 2];
 
 impl PageSubject {
-    /// The ids of its pieces, in their order on the page.
+    /// Returns the ids of the pieces, in their order on the page.
     pub(crate) fn ids(&self) -> &'static [&'static str] {
         match self {
             Self::Names(_) => &["attention", "totals", "table"],
@@ -49,7 +49,7 @@ impl PageSubject {
     }
 }
 
-/// Reads what the subject needs, and renders it.
+/// Reads the data of the subject, and renders it.
 pub(crate) async fn read(
     inner: &Arc<StoreSource>,
     subject: &PageSubject,
@@ -62,12 +62,12 @@ pub(crate) async fn read(
     }
 }
 
-/// Text that other people wrote, without characters that could turn a line around.
+/// Returns text that other people wrote, without characters that could turn a line around.
 pub(crate) fn shown(text: &str) -> String {
     plain(text).into_owned()
 }
 
-/// A number with thin spaces between thousands.
+/// Writes a number with thin spaces between thousands.
 pub(crate) fn grouped(number: impl Into<u64>) -> String {
     let digits = number.into().to_string();
     let mut text = String::new();
@@ -80,7 +80,7 @@ pub(crate) fn grouped(number: impl Into<u64>) -> String {
     text
 }
 
-/// Says how many are not listed. It is empty if all are.
+/// Says how many rows are not listed. It is empty if all rows are listed.
 fn more(total: impl Into<u64>, listed: usize) -> String {
     let rest = total.into().saturating_sub(listed as u64);
     if rest == 0 { String::new() } else { format!("{} more", grouped(rest)) }
@@ -91,12 +91,12 @@ fn lease_left(valid_for: Option<Duration>) -> String {
     valid_for.map_or_else(|| "with its process".to_owned(), age)
 }
 
-/// Renders a template. All of ours write to a string, which cannot fail.
+/// Renders a template. Our templates write to a string, which cannot fail.
 pub(crate) fn html(template: &impl askama::Template) -> String {
     template.render().unwrap_or_else(|error| format!("<p>This part cannot be shown: {error}.</p>"))
 }
 
-/// A text as a value in the query of a link.
+/// Encodes a text as a value in the query of a link.
 pub(crate) fn encoded(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }

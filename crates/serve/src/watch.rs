@@ -1,8 +1,9 @@
-//! Watches: one reader of the store for each subject of a page, however many browsers show it.
+//! Watches: one reader of the store for each subject of a page, shared by all browsers that show
+//! it.
 //!
 //! While a stream is open, a watch of a name or a queue reads twice a second, and a watch of a list
-//! once a second. It reads once more whenever a page is asked for. Otherwise it reads nothing, and
-//! after [`LINGER`] it is gone.
+//! once a second. Each request for a page makes the watch read once more. Otherwise it reads
+//! nothing, and it ends after [`LINGER`].
 
 use std::{
     collections::HashMap,
@@ -20,12 +21,12 @@ use crate::{
     view::{self, PageSubject},
 };
 
-/// Between two readings of a list.
+/// The time between two readings of a list.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
-/// Between two readings of one name or queue. So a grant is on a page within a second, even if a
-/// machine is busy.
+/// The time between two readings of one name or queue. With it a grant is on a page within a
+/// second, even on a busy machine.
 const SHORT_INTERVAL: Duration = Duration::from_millis(500);
-/// How long a watch that nobody looks at stays.
+/// How long an unused watch stays.
 const LINGER: Duration = Duration::from_secs(30);
 /// How long a page waits for the first reading.
 const FIRST: Duration = Duration::from_secs(8);
@@ -46,18 +47,18 @@ pub(crate) struct PagePart {
     pub(crate) since: u64,
 }
 
-/// Everything about one subject at one moment.
+/// The state of one subject at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame {
     /// The number of the watch. Another watch counts its versions anew.
     pub(crate) epoch: u64,
-    /// Grows with each reading; 0 before the first.
+    /// The number of readings. It is 0 before the first.
     pub(crate) version: u64,
     /// The pieces for visitors who may only read, and for those who may act.
     pub(crate) parts: [Vec<PagePart>; 2],
-    /// When the store answered last.
+    /// The moment of the store's last answer.
     answered: Option<Instant>,
-    /// Since when the store has not answered, and what it said.
+    /// The moment since which the store has not answered, and the last error.
     pub(crate) trouble: Option<(Instant, String)>,
 }
 
@@ -67,17 +68,17 @@ pub(crate) struct PageWatches(Mutex<HashMap<PageSubject, PageWatch>>);
 
 struct PageWatch {
     frames: watch::Receiver<Frame>,
-    /// Counts how often a page has asked for a reading.
+    /// The count of readings that pages have asked for.
     asked: watch::Sender<u64>,
 }
 
-/// More is looked at than this program will read.
+/// The error if too many subjects are watched already.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
 impl PageWatches {
-    /// The frames of a subject from now on. Asks for a reading, for which the caller may wait with
-    /// [`first`].
+    /// Returns the frames of a subject from now on. Asks for a reading, for which the caller may
+    /// wait with [`first`].
     pub(crate) fn look(
         &self,
         inner: &Arc<StoreSource>,
@@ -101,14 +102,14 @@ impl PageWatches {
         Ok(frames)
     }
 
-    /// How many subjects are looked at.
+    /// Returns the number of watched subjects.
     pub(crate) fn len(&self) -> usize {
         let watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watches.values().filter(|watch| watch.asked.receiver_count() > 0).count()
     }
 }
 
-/// Draws the number of a watch: another one each time, also after this program has started anew.
+/// Makes the number of a watch. All numbers differ, even after a restart of this program.
 fn epoch() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
@@ -118,17 +119,17 @@ fn epoch() -> u64 {
     later(last.unwrap_or_else(|last| last))
 }
 
-/// The next frame, which has a reading that is newer than the one seen so far. If it does not come
-/// in time, the last frame there is.
+/// Returns the next frame with a newer reading than the last seen one. If no newer frame comes in
+/// time, returns the last frame.
 pub(crate) async fn first(frames: &mut watch::Receiver<Frame>) -> Frame {
     let had = frames.borrow_and_update().version;
     let next = frames.wait_for(|frame| frame.version > had);
-    // Without an answer in time the page shows its last data, and says so.
+    // Without an answer in time, the page shows the last data, and says that they are old.
     let _ = timeout(FIRST, next).await;
     frames.borrow().clone()
 }
 
-/// Reads a subject for as long as anybody looks, and a little longer.
+/// Reads a subject for as long as pages show it, and a little longer.
 async fn read_on(
     inner: Arc<StoreSource>,
     subject: PageSubject,
@@ -136,16 +137,18 @@ async fn read_on(
     mut asks: watch::Receiver<u64>,
 ) {
     loop {
-        // Before the reading: a page that asks during it gets another one.
+        // Requests count as seen before the reading. So a page that asks during the reading gets
+        // another one.
         asks.borrow_and_update();
         let began = Instant::now();
         let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
         frames.send_modify(|frame| frame.take(seen));
-        // However many pages ask, the store is read ten times in an interval at most.
+        // Even if many pages ask, the store is read at most ten times in an interval.
         let interval = interval(&subject, began.elapsed());
         tokio::time::sleep(interval / 10).await;
-        // One receiver is kept among the watches, and every stream has another.
+        // The table of watches keeps one receiver, and every stream has another. So more than one
+        // receiver means an open stream.
         let longest_wait = if frames.receiver_count() > 1 { interval * 9 / 10 } else { LINGER };
         let is_over =
             timeout(longest_wait, asks.changed()).await.is_err() && longest_wait == LINGER;
@@ -155,11 +158,11 @@ async fn read_on(
     }
 }
 
-/// How long to wait after a reading that took so long.
+/// Returns how long to wait after a reading that took this long.
 fn interval(subject: &PageSubject, took: Duration) -> Duration {
     match subject {
         PageSubject::Names(_) | PageSubject::Queues(_) => INTERVAL,
-        // All items of a queue were read, and there may be very many.
+        // A search has read all items of a queue, which may be very many.
         PageSubject::Queue(_, items) if items.searches() => SHORT_INTERVAL.max(10 * took),
         PageSubject::Name(_) | PageSubject::Queue(..) => SHORT_INTERVAL,
     }
@@ -174,8 +177,8 @@ fn silence(subject: &PageSubject) -> Duration {
 }
 
 impl Frame {
-    /// The frame with an empty part in each place if nothing was read yet, so that the page has
-    /// places to fill later.
+    /// Returns the frame with an empty part in each place if nothing was read yet, so that the page
+    /// has places to fill later.
     pub(crate) fn with_places(mut self, ids: &[&'static str]) -> Self {
         for parts in self.parts.iter_mut().filter(|parts| parts.is_empty()) {
             let places = ids.iter().map(|id| PagePart { id, html: String::new(), since: 0 });

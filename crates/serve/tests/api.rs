@@ -1,4 +1,4 @@
-//! The HTTP API, asked for over a real port.
+//! Tests of the HTTP API over a real port.
 
 #[path = "api/audit.rs"]
 mod audit;

@@ -1,4 +1,4 @@
-//! What the HTTP API refuses to whom.
+//! Tests of the rights of each role in the HTTP API.
 
 mod support;
 

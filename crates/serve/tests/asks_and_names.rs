@@ -1,5 +1,5 @@
-//! Asking a holder to hand over, and slots that have names: on the pages and by the API, of a store
-//! in memory and of Redis.
+//! Tests of asks to hand over, and of slots with names: on the pages and by the API, over a store
+//! in memory and over Redis.
 
 mod support;
 

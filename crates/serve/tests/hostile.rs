@@ -1,4 +1,4 @@
-//! Hostile names, requests, hosts and origins; and who may do what.
+//! Tests with hostile names, requests, hosts and origins, and of the rights of tokens.
 
 mod support;
 
@@ -53,7 +53,7 @@ async fn what_others_named_is_text_on_every_page() -> Outcome {
     Ok(())
 }
 
-/// A page without what its fields and keys hold, which nobody reads as text.
+/// Returns a page without the values of its fields and keys, which no visitor reads as text.
 fn without_values(body: &str) -> String {
     let mut pieces = body.split("value=\"").flat_map(|piece| piece.split("data-key=\""));
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -163,7 +163,7 @@ async fn a_hostile_request_is_refused() -> Outcome {
     Ok(())
 }
 
-/// docs/internals/proof/web.md has these as a table.
+/// docs/internals/proof/web.md has these requests as a table.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_malformed_request_is_refused_before_any_page_sees_it() -> Outcome {
     let options = Options { allow_actions: true, api: true, ..Options::default() };
@@ -193,8 +193,8 @@ async fn a_malformed_request_is_refused_before_any_page_sees_it() -> Outcome {
     let json = format!("{api}Content-Type: application/json\r\nConnection: close\r\n");
     for (body, status) in [("[".repeat(40_000), 400), (spaces, 413)] {
         let length = body.len();
-        // A body that is refused for its length need not be read, so the rest of it may not get
-        // out.
+        // The server need not read a body that it refuses for its length, so sending the rest may
+        // fail.
         let answer = site.ask(&format!("{json}Content-Length: {length}\r\n\r\n{body}")).await;
         match answer {
             Ok(answer) => assert_eq!(answer.status, status, "{length} bytes"),
@@ -240,7 +240,7 @@ async fn a_token_is_needed_and_says_what_may_be_done() -> Outcome {
     assert_eq!(site.ask(&with("Authorization: Bearer aaaaaaaaaaaaaaab\r\n")).await?.status, 401);
     let reader = site.ask(&with("Authorization: Bearer aaaaaaaaaaaaaaaa\r\n")).await?;
     assert!(reader.status == 200 && !reader.body.contains("/confirm"), "{}", reader.body);
-    // As a browser sends it: any user, and the token for a password.
+    // A browser sends any user name, and the token as the password.
     let operator = site.ask(&with("Authorization: Basic eDpiYmJiYmJiYmJiYmJiYmJi\r\n")).await?;
     assert!(operator.body.contains("/confirm") && operator.body.contains("Operate as ana"));
     Ok(())

@@ -1,4 +1,4 @@
-//! The examples of docs/guide/http.md, run as their readers would: with a shell, curl and Python.
+//! Runs the examples of docs/guide/http.md as their readers would: with a shell, curl and Python.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::{Site, until};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// The code blocks of the page in this language, in its order.
+/// Returns the code blocks of the page in this language, in the order of the page.
 fn blocks(language: &str) -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/http.md");
     let page = fs::read_to_string(page).expect("the page is there");
@@ -23,7 +23,7 @@ fn blocks(language: &str) -> Vec<String> {
     after.map(str::to_owned).collect()
 }
 
-/// Runs a program with this input; what it printed.
+/// Runs a program with this input, and returns its output.
 fn run(program: &[&str], input: &str, port: u16) -> Result<String, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("input");
@@ -86,7 +86,7 @@ async fn a_step_of_a_job_holds_until_what_it_started_is_ended() -> Outcome {
     let (seinpaal, site) = site().await?;
     let step = blocks("yaml").concat();
     let (_, lines) = step.split_once("run: |\n").ok_or("the step runs something")?;
-    // The runner goes on to the next step, and kills what is left at the end of the job.
+    // A runner goes on to the next step, and kills the remaining processes at the end of the job.
     let script = format!("{lines}\necho held; kill $!");
     let port = site.port();
     let said = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! Holders that may be dead or cut off, on the page of a name and in the list.
+//! Tests of holders that may be dead or cut off, on the page of a name and in the list.
 
 mod support;
 
@@ -8,7 +8,7 @@ use seinpaal::Seinpaal;
 use seinpaal_serve::Options;
 use support::{Site, text};
 
-/// How often the list is looked at for a loss, which takes longer than a lease lasts.
+/// How often a test looks at the list for a loss. So many looks take longer than a lease lasts.
 const MOST_LOOKS: usize = 400;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -17,7 +17,8 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 async fn a_holder_that_renews_no_more_is_told_and_one_that_nobody_renews_is_not() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
     let site = Site::open(seinpaal.clone(), Options { api: true, ..Options::default() }).await?;
-    // Each lease can be seen late for 2 s. A machine that misses that gets another one.
+    // A page can show a lease as late for 2 s. If a busy machine misses that time, the next lease
+    // gives another chance.
     for attempt in 0.. {
         let name = format!("crane-{attempt}");
         let mutex = seinpaal.mutex(&name);
@@ -66,7 +67,7 @@ async fn the_list_tells_of_a_holder_that_renews_no_more_though_its_page_is_not_o
     Ok(())
 }
 
-/// The list, as soon as it says that a holder is late. `None` if the lease has ended before.
+/// Returns the list as soon as it says that a holder is late. `None` if the lease has ended before.
 async fn until_listed_as_late(
     site: &Site,
     seinpaal: &Seinpaal,
@@ -84,7 +85,8 @@ async fn until_listed_as_late(
 }
 
 /// Returns whether the list and the page of the name say that the hold was lost, once the lease of
-/// a late holder has ended. If nobody looked for too long, nobody knows how the hold ended.
+/// a late holder has ended. They do not say so if the name was not read for too long, because then
+/// the end of the hold is unknown.
 async fn is_told_as_lost(site: &Site, name: &str) -> Result<bool, Box<dyn std::error::Error>> {
     for _ in 0..MOST_LOOKS {
         let list = text(&site.get("/").await?.body);
@@ -98,8 +100,8 @@ async fn is_told_as_lost(site: &Site, name: &str) -> Result<bool, Box<dyn std::e
     Ok(false)
 }
 
-/// The page and the answer of the API, as soon as a lease is late. `None` if its holder has gone
-/// before.
+/// Returns the page and the answer of the API as soon as a lease is late. `None` if the holder has
+/// gone before.
 async fn until_told(
     site: &Site,
     name: &str,

@@ -1,4 +1,4 @@
-//! `/metrics`, asked for as a scraper does.
+//! Tests of `/metrics`, read as a scraper reads it.
 
 mod support;
 
@@ -67,8 +67,8 @@ async fn waits_holds_and_losses_are_counted_of_the_names_that_the_options_list()
         let none = format!("seinpaal_{series}{{name=\"counted\"}} 0\n");
         assert!(metrics.contains(&none), "each begins with 0: {metrics}");
     }
-    // Whether a hold or a late lease is seen depends on when the name is read, so more come until
-    // one was seen.
+    // Whether a reading sees a hold or a late lease depends on its moment, so more of them come
+    // until one was seen.
     let counted = [("hold_seconds_count", 4), ("wait_seconds_count", 4), ("losses_total", 4)];
     for (series, most_seconds) in counted {
         let begun = count(&site, series).await?;
@@ -85,8 +85,8 @@ async fn waits_holds_and_losses_are_counted_of_the_names_that_the_options_list()
     Ok(())
 }
 
-/// One holder dies, and its lease ends. Another waits for that, and gives the permit back after a
-/// while.
+/// Lets a holder die, whose lease then ends. Another holder waits for that, and gives the permit
+/// back after a while.
 async fn come_and_go(seinpaal: Seinpaal, name: &str, seconds: u64) {
     let mutex = seinpaal.mutex(name);
     let Ok(permit) = mutex.lock().ttl(Duration::from_secs(seconds)).await else { return };

@@ -1,5 +1,5 @@
-//! The pages, asked for over a real port as a browser does, of a store in memory and of a real
-//! Redis.
+//! Tests of the pages, read over a real port as a browser reads them, over a store in memory and
+//! over a real Redis.
 
 #[path = "pages/all_that_match.rs"]
 mod all_that_match;
@@ -71,7 +71,7 @@ async fn a_stream_that_is_resumed_sends_only_what_the_page_does_not_have() -> Ou
     drop(stream);
     let mut again = site.stream(&format!("/live?of=name&n=quiet&from={id}")).await?;
     let beat = again.until(|text| text.contains("event: beat")).await?;
-    // Time goes on in the picture of the past; nothing else has changed.
+    // Only the picture of the past changes, because time goes on.
     let others = ["\"head\"", "\"holders\"", "\"waiters\""];
     assert!(!others.iter().any(|part| beat.contains(part)), "nothing has changed: {beat}");
     Ok(())
@@ -107,7 +107,7 @@ async fn a_stream_beyond_the_bound_is_told_why_and_gets_the_place_of_one_that_en
     assert_eq!(site.get("/name?n=a").await?.status, 200, "the page itself is served");
     assert!(site.get("/metrics").await?.body.contains("seinpaal_serve_streams 1\n"));
     drop(first);
-    // Its place is free when `serve` has noticed.
+    // The place of the ended stream is free when `serve` has noticed its end.
     while site.get("/metrics").await?.body.contains("seinpaal_serve_streams 1\n") {}
     site.stream("/live?of=name&n=a").await?.until(|text| text.contains("event: parts")).await?;
     Ok(())
@@ -245,14 +245,14 @@ async fn a_page_that_is_opened_while_the_store_is_away_has_places_for_what_comes
     let mut redis = seinpaal_rig::RedisServer::start();
     let seinpaal = Seinpaal::connect(&format!("redis://127.0.0.1:{}", redis.port())).await?;
     let site = Site::open(seinpaal.clone(), Options::default()).await?;
-    // What each kind of page shows is what it has places for.
+    // The parts of each kind of page, as a page with data shows them.
     let addresses = ["/", "/queues", "/name?n=a", "/queue?n=a"];
     let mut ids = Vec::new();
     for address in addresses {
         ids.push(parts(&site.get(address).await?.body));
     }
     redis.kill();
-    // One that has read nothing yet.
+    // A new site has read nothing yet.
     let site = Site::open(seinpaal, Options::default()).await?;
     for (address, ids) in addresses.iter().zip(ids) {
         let away = site.get(address).await?.body;

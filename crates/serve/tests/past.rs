@@ -1,4 +1,4 @@
-//! What the pages know of the past: drawings, and estimates that go by the last holds.
+//! Tests of the past on the pages: drawings, and estimates that are based on the last holds.
 
 mod support;
 
@@ -23,7 +23,7 @@ async fn a_page_draws_what_was_and_says_the_same_in_a_table() -> Outcome {
     drop(waits);
     stream.until(|text| text.contains("Waits that ended in the last 10 minutes: 1;")).await?;
     let page = site.get("/name?n=busy").await?.body;
-    assert!(page.contains("There is data from "), "{page}");
+    assert!(page.contains("There are readings from "), "{page}");
     assert!(
         page.contains("<caption class=\"hidden\">The last 10 minutes, the newest first"),
         "{page}"
@@ -44,8 +44,8 @@ async fn what_is_scraped_has_a_past_before_anybody_looks() -> Outcome {
     Ok(())
 }
 
-/// Takes turns at a name for ever, so that somebody always waits. Each hold is longer than the time
-/// between two readings.
+/// Takes turns at a name for ever, so that a request always waits. Each hold is longer than the
+/// time between two readings.
 async fn keep_busy(seinpaal: Seinpaal) {
     loop {
         let busy = seinpaal.semaphore("busy").limit(1);

@@ -1,4 +1,4 @@
-//! Pages over TLS, asked for by curl.
+//! Tests of pages over TLS, with curl as the client.
 
 use std::{fs, path::Path, process::Command};
 
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// A certificate for localhost that vouches for itself, and its key.
+/// Makes a self-signed certificate for localhost, and its key.
 fn certificate(folder: &Path) -> Outcome {
     let (chain, key) = (folder.join("chain.pem"), folder.join("key.pem"));
     let done = Command::new("openssl")
@@ -41,7 +41,7 @@ async fn only_a_client_that_trusts_the_certificate_gets_a_page_over_tls() -> Out
     let port = listener.local_addr()?.port();
     let router = Dashboard::new(Seinpaal::in_memory(), Options::default())?.router();
     tokio::spawn(serve_tls(listener, router, 100, own));
-    // A client that says nothing holds nobody up.
+    // A silent client does not delay others.
     let _silent = TcpStream::connect(("127.0.0.1", port)).await?;
     let ask = move |more: Vec<String>| {
         tokio::task::spawn_blocking(move || {

@@ -6,7 +6,7 @@ use crate::{
     fault::TortureFault, kind::StoreKind, promise, rig::TorturePlan, worker::WorkerOrders,
 };
 
-/// How to call it.
+/// The usage of the program.
 pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
 [--history FILE]
        torture judge --store KIND --history FILE
@@ -20,7 +20,7 @@ Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). Se
 /// Reads a run from the command line.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// The mistake in the command line, in one line.
 pub fn plan(args: &[String]) -> Result<TorturePlan, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut plan = TorturePlan::new(StoreKind::Redis, program);
@@ -50,7 +50,7 @@ pub fn plan(args: &[String]) -> Result<TorturePlan, String> {
 }
 
 impl TorturePlan {
-    /// The default run: a minute with every fault that the store promises to survive.
+    /// Makes the default run: a minute with every fault that the store promises to survive.
     #[must_use]
     pub fn new(kind: StoreKind, program: PathBuf) -> Self {
         let name = format!("torture-{}.history", std::process::id());
@@ -74,7 +74,7 @@ impl TorturePlan {
 /// Reads the arguments with which the rig starts a worker.
 ///
 /// # Errors
-/// What is wrong.
+/// The mistake in the arguments.
 pub fn orders(args: &[String]) -> Result<WorkerOrders, String> {
     let [url, who, history, seed, ttl, tasks, names] = args else {
         return Err("a worker is started by the rig only".to_owned());

@@ -1,4 +1,4 @@
-//! The checker: it turns a history into a verdict. It is pure, and doctored histories test it.
+//! The checker turns a history into a verdict. It is pure, and doctored histories test it.
 
 mod alarms;
 mod fences;
@@ -20,7 +20,7 @@ pub use self::{
 };
 use crate::history::{HistoryEvent, TortureWhat};
 
-/// The rule that is checked.
+/// A rule that is checked.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Check {
     /// Workers believe in at most `limit` permits at any moment.
@@ -29,12 +29,12 @@ pub enum Check {
     Slot,
     /// Fences grow.
     Fence,
-    /// Fences also grow where the store's clock is behind the fence, because the clock was ahead
-    /// before, or is behind now.
+    /// Fences grow even if the store's clock is behind them, because the clock was ahead earlier or
+    /// is behind now.
     FenceBehind,
-    /// A ticket is granted once.
+    /// A ticket is granted at most once.
     Ticket,
-    /// A waiter that stood in line before another asked is granted before it.
+    /// A waiter that stood in line before another request was made is granted before that request.
     Order,
     /// A free permit is granted to a waiter in time.
     Wakeup,
@@ -44,12 +44,12 @@ pub enum Check {
     Again,
     /// At most one worker believes in an item at a time.
     ItemTwice,
-    /// Where nothing fails, no worker is in danger, loses a permit, or is granted one that hardly
-    /// lasts.
+    /// While nothing fails, no worker is in danger, loses a permit, or is granted a permit with too
+    /// short a lease.
     Alarm,
     /// Nothing remains at the store when all workers have gone.
     Left,
-    /// What must happen does happen.
+    /// Nothing hangs: each step of a run ends in time.
     Hang,
 }
 
@@ -58,23 +58,23 @@ pub enum Check {
 pub struct Violation {
     /// The rule.
     pub check: Check,
-    /// When, in microseconds.
+    /// The moment of the breach, in microseconds.
     pub at: u64,
-    /// What happened, and to which worker.
+    /// A description of the breach that names the worker.
     pub story: String,
 }
 
-/// The time from free to granted of one permit, in microseconds.
+/// The time between the moment at which permits became free and their grant, in microseconds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct GrantDelay {
     /// How the permit became free.
     pub cause: FreedBy,
-    /// The time.
+    /// The whole time.
     pub time: u64,
-    /// The part of the time in which the store could grant nothing, whether for a fault or for what
-    /// its servers do about one.
+    /// The part of the time in which the store could grant nothing, because of a fault or because
+    /// its servers were recovering from one.
     pub outage: u64,
-    /// What the grant may have had to wait for.
+    /// The kind of delay that the grant may have met.
     pub bound: Bound,
     /// The part of the time that does not count against the store: the outage, and the time that
     /// the store is given afterwards.
@@ -84,22 +84,22 @@ pub struct GrantDelay {
 /// The verdict on a history.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// Grants.
+    /// The number of grants.
     pub acquisitions: u64,
-    /// Permits that their holders lost.
+    /// The number of permits that their holders lost.
     pub lost: u64,
-    /// Workers killed, and how many permits and places in line died with them.
+    /// The number of workers killed, and of the permits and places in line that they had.
     pub killed: [u64; 3],
-    /// Workers stopped, and how many permits and places in line they had.
+    /// The number of workers stopped, and of the permits and places in line that they had.
     pub stopped: [u64; 3],
-    /// Requests that ended without a permit, by the reason.
+    /// The number of requests that ended without a permit, by the reason.
     pub refused: BTreeMap<String, u64>,
-    /// Faults, by their names.
+    /// The number of faults, by name.
     pub faults: BTreeMap<String, u64>,
-    /// Pairs of requests whose order the history proves, and how many of these pairs a fault
-    /// excuses.
+    /// The number of pairs of requests whose order the history proves, and of the pairs that a
+    /// fault excuses.
     pub pairs: [u64; 2],
-    /// Times from free to granted.
+    /// The times from free to granted.
     pub waits: Vec<GrantDelay>,
     /// Broken promises.
     pub violations: Vec<Violation>,
@@ -170,13 +170,14 @@ fn ends(events: &[HistoryEvent], found: &mut Vec<Violation>) {
 }
 
 impl Verdict {
-    /// The times from free to granted for these causes, shortest first.
+    /// Returns the wanted times from free to granted, shortest first.
     #[must_use]
     pub fn waits_of(&self, wanted: impl Fn(&GrantDelay) -> bool) -> Vec<u64> {
         self.sorted(wanted, |wait| wait.time)
     }
 
-    /// As [`waits_of`](Self::waits_of), less the time in which the store could grant nothing.
+    /// Returns the same times as [`waits_of`](Self::waits_of), less the time in which the store
+    /// could grant nothing.
     #[must_use]
     pub fn delays_of(&self, wanted: impl Fn(&GrantDelay) -> bool) -> Vec<u64> {
         self.sorted(wanted, |wait| wait.time - wait.outage)

@@ -1,7 +1,7 @@
-//! The one clock of all histories. It never steps, counts while the machine sleeps, and is the same
-//! for every process.
+//! The clock of all histories. It never steps, it counts while the machine sleeps, and all
+//! processes read the same time.
 
-/// Microseconds since the machine started.
+/// Returns the time since the machine started, in microseconds.
 #[must_use]
 pub fn now() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);

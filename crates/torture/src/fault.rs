@@ -11,10 +11,10 @@ macro_rules! catalogue {
         }
 
         impl TortureFault {
-            /// All of them.
+            /// All faults.
             pub const ALL: &[Self] = &[$(Self::$fault),*];
 
-            /// The fault's name, on the command line and in histories.
+            /// Returns the fault's name, on the command line and in histories.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -26,32 +26,33 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    /// A worker is killed (`SIGKILL`), whatever it holds or waits for; another takes its place.
+    /// A worker is killed (`SIGKILL`), even while it holds or waits. Another worker takes its
+    /// place.
     KillWorker "kill-worker",
-    /// A worker is stopped (`SIGSTOP`) for half a ttl up to five.
+    /// A worker is stopped (`SIGSTOP`) for half a ttl to five ttls.
     StopWorker "stop-worker",
     /// A worker's connections are cut at some byte of a request or of an answer.
     Cut "cut",
-    /// What a worker and the store say to each other comes late.
+    /// The bytes between a worker and the store arrive late.
     Delay "delay",
     /// One direction of a worker's connections is closed, the other stays open.
     HalfClose "half-close",
     /// The frame of a request or of an answer is spoilt.
     Garble "garble",
-    /// The store executes, its answer is lost, and the connection with it.
+    /// The store executes a request. Its answer is lost, and so is the connection.
     LoseReply "lose-reply",
-    /// Nothing gets from a worker to the store or back; afterwards all of it does, as TCP has it.
+    /// No bytes pass between a worker and the store. Afterwards all of them arrive, as with TCP.
     Partition "partition",
     /// The server is stopped (`SIGSTOP`) with requests in its sockets.
     StopServer "stop-server",
     /// The server sleeps in a command.
     SlowServer "slow-server",
-    /// The server is killed and started again with what it had on disk.
+    /// The server is killed and started again with its data on disk.
     Restart "restart",
-    /// The server is killed and started again with nothing.
+    /// The server is killed and started again without data.
     Forget "forget",
-    /// The clock of the server (of the machine, where there is no server) is set, and set back
-    /// later.
+    /// The clock of the server is set, and set back later. Without a server, the machine's clock is
+    /// set.
     ClockServer "clock-server",
     /// The wall clock of a worker is set, and set back later.
     ClockClient "clock-client",
@@ -61,9 +62,9 @@ catalogue! {
     FlushAll "flushall",
     /// A stranger deletes our keys.
     DeleteKeys "delete-keys",
-    /// A stranger writes something else to our keys.
+    /// A stranger writes other values to our keys.
     OverwriteKeys "overwrite-keys",
-    /// The server evicts keys to have memory.
+    /// The server evicts keys to free memory.
     Evict "evict",
     /// The server has no memory and evicts nothing.
     OutOfMemory "out-of-memory",
@@ -71,9 +72,10 @@ catalogue! {
     ReadOnly "read-only",
     /// The disk is full.
     DiskFull "disk-full",
-    /// The leader, or the master, is killed; another takes over; it comes back.
+    /// The leader, or the master, is killed. Another server takes over, and the killed one comes
+    /// back.
     FailOver "fail-over",
-    /// The leader, or the master, is stopped for so long that another takes over, and goes on then.
+    /// The leader, or the master, is stopped until another server has taken over, and then goes on.
     Zombie "zombie",
     /// A server that does not lead is killed and comes back.
     KillReplica "kill-replica",

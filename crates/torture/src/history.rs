@@ -14,7 +14,7 @@ use crate::clock;
 /// An event. It is about semaphores, unless its description says otherwise.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct HistoryEvent<W = TortureWhat> {
-    /// When, in microseconds of [`clock::now`].
+    /// The moment of the event, in microseconds of [`clock::now`].
     pub at: u64,
     /// The process that the event is about: `rig`, or a worker's life such as `w1.3`.
     pub who: String,
@@ -26,7 +26,7 @@ pub struct HistoryEvent<W = TortureWhat> {
 /// The kinds of events. `req` names a request, and is unique in a history.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
-#[allow(missing_docs)] // what they have in common is said once, above and at each variant
+#[allow(missing_docs)] // the docs of the type and of each variant describe the fields
 pub enum TortureWhat {
     /// A name and its limit.
     Name { name: String, limit: u32 },
@@ -39,10 +39,10 @@ pub enum TortureWhat {
     Want { req: String, name: String, permits: u32, timeout: Option<u64> },
     /// The store has answered that the request stands in line.
     Queued { req: String, waiting: u32 },
-    /// The permit is in hand, and believed in until this moment unless it is renewed. `None`: for
-    /// as long as the process lives.
+    /// The worker has the permit, and believes in it until this moment unless it is renewed.
+    /// `None`: for as long as the process lives.
     Granted { req: String, ticket: String, fence: u64, slots: Vec<u32>, until: Option<u64> },
-    /// The permit is still believed in, now until this moment.
+    /// The worker still believes in the permit, now until this moment.
     Held { req: String, until: Option<u64> },
     /// The holder was told that its lease was not renewed.
     Danger { req: String },
@@ -66,14 +66,14 @@ pub enum TortureWhat {
     FaultBegins { fault: String, worker: Option<usize> },
     /// The fault is undone, and the process that it hit is up again.
     FaultEnds { fault: String, worker: Option<usize> },
-    /// From now on the store can grant nothing: a master is down, or lacks the replicas that it
+    /// From now on the store can grant nothing. A master is away, or lacks the replicas that it
     /// needs.
     Broken,
     /// The store can grant again.
     Whole,
-    /// What an observer sees at a name after all workers have gone.
+    /// The permits and waiters that an observer sees at a name after all workers have gone.
     Left { name: String, permits: u32, waiting: u32 },
-    /// What the store still keeps then.
+    /// A thing that the store still keeps after all workers have gone.
     Kept { what_is_kept: String },
     /// The limits of the queue.
     Limits { limit: u32, group_limit: u32 },
@@ -81,14 +81,14 @@ pub enum TortureWhat {
     Push { req: String, delay: u64, group: Option<String> },
     /// The item is in the queue.
     Pushed { req: String, id: u64 },
-    /// The item is not in the queue, or, with `maybe`, nobody knows.
+    /// The item is not in the queue. With `maybe`, nobody knows whether it is.
     NotPushed { req: String, maybe: bool, why: String },
     /// A worker is about to wait for an item.
     Pop { req: String },
     /// The worker got no item.
     PopEnded { req: String, why: String },
-    /// An item is in hand, and believed in until this moment unless its lease is renewed. `None`:
-    /// for as long as the process lives.
+    /// The worker has an item, and believes in it until this moment unless its lease is renewed.
+    /// `None`: for as long as the process lives.
     Delivered {
         req: String,
         payload: String,
@@ -97,7 +97,7 @@ pub enum TortureWhat {
         group: Option<String>,
         until: Option<u64>,
     },
-    /// The item is still believed in, now until this moment.
+    /// The worker still believes in the item, now until this moment.
     InHand { id: u64, fence: u64, until: Option<u64> },
     /// The worker was told that it lost the item.
     ItemLost { id: u64, fence: u64 },
@@ -105,11 +105,13 @@ pub enum TortureWhat {
     Finishing { id: u64, fence: u64, how: String },
     /// The store has answered the end of a delivery.
     Finished { id: u64, fence: u64, end: String },
-    /// What is in the queue when all workers have gone and every item was taken out.
+    /// The items that are still in the queue when all workers have gone and the rig has taken out
+    /// all items.
     QueueLeft { ready: u32, delayed: u32, in_work: u32 },
-    /// An item was still delayed then, because the store's clock was set, and was cancelled.
+    /// The rig cancelled an item that was still delayed at the end, because the store's clock had
+    /// been set.
     StillDelayed { id: u64 },
-    /// A dead letter is in the queue then.
+    /// A dead letter is in the queue at the end.
     DeadLetter { id: u64 },
     /// Something did not happen in time.
     Hangs { what_hangs: String },
@@ -123,7 +125,7 @@ pub struct Pen {
 }
 
 impl Pen {
-    /// Opens the file for `who`, and creates it if it is missing.
+    /// Opens the file for the events of `who`, and creates it if it is missing.
     ///
     /// # Errors
     /// As for any file.
@@ -132,15 +134,15 @@ impl Pen {
         Ok(Self { file: Arc::new(file), who: who.to_owned() })
     }
 
-    /// Writes down an event of this moment.
+    /// Writes down an event that happens now.
     pub fn write(&self, what: impl Serialize) {
         self.write_at(clock::now(), what);
     }
 
-    /// Writes down an event of a moment shortly before.
+    /// Writes down an event that happened shortly before.
     ///
     /// # Panics
-    /// If it cannot be written: a history with gaps proves nothing.
+    /// If the event cannot be written, because a history with gaps proves nothing.
     pub fn write_at(&self, at: u64, what: impl Serialize) {
         let event = HistoryEvent { at, who: self.who.clone(), what };
         let mut line = serde_json::to_vec(&event).expect("events are plain data");

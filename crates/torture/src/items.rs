@@ -1,9 +1,9 @@
-//! A load of items: one task fills a queue, and worker processes empty it, which are killed all the
-//! time.
+//! A load of items. One task fills a queue, and worker processes empty it. The rig kills workers
+//! all the time.
 //!
-//! [`queue`](crate::queue) judges what workers believe while everything goes wrong. This judges
-//! items by their numbers, so it can count many more: none may be lost, done twice, or out of
-//! order.
+//! [`queue`](crate::queue) judges the beliefs of workers under every kind of fault. This module
+//! judges items by their numbers, so it can count many more items. No item may be lost, done twice,
+//! or out of order.
 
 pub mod args;
 pub mod check;
@@ -37,18 +37,18 @@ pub struct ItemPlan {
     pub kill_every: Option<Duration>,
     /// The fault of the store, and how often it happens.
     pub faults: (StoreFault, u32),
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
     /// The file that the history goes to.
     pub history: PathBuf,
-    /// The program that runs as a worker when it is told to.
+    /// The program to start as a worker.
     pub program: PathBuf,
 }
 
 impl ItemPlan {
-    /// The rules of such a run.
+    /// Returns the rules of this run.
     #[must_use]
     pub fn rules(&self) -> ItemRules {
         let may_forget = self.kind.may_forget() && self.faults.1 > 0;

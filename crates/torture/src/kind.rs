@@ -1,4 +1,4 @@
-//! The kinds of stores that the rig can torture, a file each.
+//! The kinds of stores that the rig can torture, one in each file.
 
 mod cluster;
 mod embedded;
@@ -36,38 +36,38 @@ pub enum StoreKind {
 
 /// A store and its servers, started for a run.
 pub trait StartedStore: Send {
-    /// The ports that clients connect to. Each worker gets a proxy in front of each port.
+    /// Returns the ports that clients connect to. Each worker gets a proxy in front of each port.
     fn upstreams(&self) -> Vec<u16>;
 
-    /// The store's URL, by way of these ports.
+    /// Returns the store's URL through these ports.
     fn url(&self, ports: &[u16]) -> String;
 
-    /// Does a fault that only this store has, from beginning to end.
+    /// Does a fault of this kind of store, from beginning to end.
     ///
     /// # Errors
-    /// If it could not be done, or not be undone.
+    /// If the fault cannot be done or undone.
     fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()>;
 
-    /// The servers that must have masters and replicas, so that a lookout can see when they can
-    /// grant nothing.
+    /// Returns the servers that must have masters and replicas, so that a lookout can see when they
+    /// can grant nothing.
     fn watched(&self) -> Option<ServersToWatch> {
         None
     }
 
-    /// What the store keeps of names that nobody uses. The rig has asked the API about them
-    /// already.
+    /// Returns the files or keys that the store keeps of unused names. The rig has already asked
+    /// the API about these names.
     ///
     /// # Errors
     /// If the store cannot be asked.
     fn kept(&self) -> io::Result<Vec<String>>;
 
-    /// Moves the clocks that the rig has set past all fences. Until then the store keeps the names,
-    /// for their fences alone.
+    /// Moves the clocks that the rig has set past all fences. Until then the store keeps unused
+    /// names, so that their fences still grow.
     fn outlast_fences(&self, _clocks: &Clocks) {}
 }
 
 impl StoreKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: &[Self] = &[
         Self::Embedded,
         Self::Redis,
@@ -98,7 +98,7 @@ impl StoreKind {
         })
     }
 
-    /// The rules that the checker holds against the store.
+    /// Returns the rules that the checker holds against the store.
     #[must_use]
     pub fn terms(self, ttl: Duration) -> CheckTerms {
         match self {
@@ -106,7 +106,8 @@ impl StoreKind {
             Self::Redis => CheckTerms::of_server(ttl),
             Self::Guarded => CheckTerms::of_server(ttl).after_faults(redis::GUARD * 5 / 4),
             Self::Sentinel => CheckTerms::of_server(ttl).after_faults(RECOVERY),
-            // For this long after a name has moved to another node, no client counts as gone.
+            // For this long after a name has moved to another node, the store counts no client as
+            // gone.
             Self::Cluster => CheckTerms::of_server(ttl).after_faults(Duration::from_secs(15)),
             Self::Quorum => CheckTerms { ordered: false, ..CheckTerms::of_server(ttl) }
                 .after_faults(redis::GUARD * 5 / 4),
@@ -116,7 +117,7 @@ impl StoreKind {
         }
     }
 
-    /// The store's name.
+    /// Returns the store's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -18,7 +18,7 @@ use crate::{
 /// How often the rig looks whether a process has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// All workers of a run, by number. Dropping this kills the workers that still live.
+/// All workers of a run, by number. Dropping this value kills the workers that still live.
 pub(crate) struct Lives {
     pen: Pen,
     workers: Vec<WorkerLife>,
@@ -37,13 +37,13 @@ impl Lives {
         Self { pen: pen.clone(), workers: all }
     }
 
-    /// The name of a worker's present life.
+    /// Returns the name of a worker's present life.
     fn name(&self, worker: usize) -> String {
         format!("w{worker}.{}", self.workers[worker].lives)
     }
 
-    /// Starts the worker (again). `command` is told the number of this life, from 1, and what it is
-    /// called.
+    /// Starts the next life of the worker. `command` gets the number of this life, from 1, and its
+    /// name.
     pub(crate) fn begin(
         &mut self,
         worker: usize,
@@ -57,7 +57,8 @@ impl Lives {
 
     /// Kills the worker, and returns when it has ended.
     pub(crate) fn kill(&mut self, worker: usize) -> io::Result<()> {
-        // It is written down first, since the next holder may be granted before this call returns.
+        // The kill is written down first, because the next holder may be granted before this call
+        // returns.
         self.pen.write(TortureWhat::Killing { life: self.name(worker) });
         if let Some(mut process) = self.workers[worker].process.take() {
             process.kill()?;
@@ -76,8 +77,8 @@ impl Lives {
         signal(process.id(), Signal::CONT);
     }
 
-    /// Tells all workers to finish, by the end of their standard input. Waits until they have
-    /// ended, at most for `bound`.
+    /// Tells all workers to finish by closing their standard input. Waits until they have ended, at
+    /// most for `bound`.
     pub(crate) fn finish(&mut self, bound: Duration) {
         for process in self.workers.iter_mut().filter_map(|worker| worker.process.as_mut()) {
             drop(process.stdin.take());

@@ -1,5 +1,5 @@
-//! The lookout: it sees when a store with replicas can grant and when it cannot, whichever fault is
-//! the cause, and however long the servers take.
+//! The lookout sees when a store with replicas can grant and when it cannot. So the checker need
+//! not guess how long the servers take to recover from a fault.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long a server may take to answer. A slower server answers nobody.
+/// How long a server may take to answer. A slower server counts as away.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The servers to look at.
@@ -26,18 +26,19 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 pub struct ServersToWatch {
     /// The ports of the servers.
     pub ports: Vec<u16>,
-    /// How many masters have a replica that follows them when all is well.
+    /// The number of masters with a replica when all is well.
     pub masters: usize,
 }
 
-/// The threads that look, one for each server. They end with this value.
+/// The threads that look, one for each server. Dropping this value ends them.
 #[derive(Debug)]
 pub struct Lookout {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What was last seen of each server: whether it is a master with a replica, and when that was.
+/// The last look at each server: whether it was a master with a replica, and the moment of the
+/// look.
 struct SeenServers {
     pen: Pen,
     masters: usize,
@@ -46,7 +47,7 @@ struct SeenServers {
 }
 
 impl Lookout {
-    /// Looks from now on, and writes down each change.
+    /// Starts to look, and writes down each change.
     #[must_use]
     pub fn start(watched: &ServersToWatch, pen: &Pen) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -67,7 +68,7 @@ impl Drop for Lookout {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            let _ = thread.join(); // it only looks: what it saw is written
+            let _ = thread.join(); // a panic changes nothing: each look is already written down
         }
     }
 }
@@ -81,8 +82,8 @@ fn look(port: u16, server: usize, seen: &Mutex<SeenServers>, is_over: &AtomicBoo
 }
 
 impl SeenServers {
-    /// Notes a look at a server. A loss is dated back to the last look at which all was well, since
-    /// nobody knows when it came after that.
+    /// Notes a look at a server. A loss is dated back to the last look at which all was well,
+    /// because it may have come at any time since then.
     fn take(&mut self, server: usize, is_well: bool) {
         let now = clock::now();
         let (was_well, last) = std::mem::replace(&mut self.servers[server], (is_well, now));
@@ -94,8 +95,8 @@ impl SeenServers {
     }
 }
 
-/// Returns whether a replica follows. A master answers with its role, its offset, and three words
-/// about each replica that follows it.
+/// Returns whether the server is a master that a replica follows. A master answers with its role,
+/// its offset, and three words about each replica.
 fn has_replica(role: &[String]) -> bool {
     role.first().is_some_and(|role| role == "master") && role.len() > 2
 }

@@ -73,7 +73,7 @@ fn torment_queue(plan: &TorturePlan, args: &[String]) -> io::Result<ExitCode> {
     told(&plan.history, args, verdict.violations.is_empty())
 }
 
-/// Removes the history of a run that broke no promise, unless the command line asks for it.
+/// Removes the history of a run that broke no promise, unless the command line names a file for it.
 fn told(history: &Path, args: &[String], is_well: bool) -> io::Result<ExitCode> {
     let is_kept = args.iter().any(|arg| arg == "--history");
     if is_well {

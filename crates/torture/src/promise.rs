@@ -1,14 +1,15 @@
-//! Which store promises to survive which fault. Each row cites the heading of docs/guarantees.md
-//! that says so.
+//! The table of stores and the faults that they promise to survive. Each row cites the heading of
+//! docs/guarantees.md that says so.
 
 use crate::{check::Check, fault::TortureFault, kind::StoreKind};
 
-/// What a store promises about a fault.
+/// The promise of a store about a fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Promise {
     /// All checks hold.
     Survives,
-    /// All checks hold but these. They are a stated exception, and their breaches are counted.
+    /// All checks but these hold. The exception is stated in the guarantees, and breaches are
+    /// counted.
     SurvivesBut(&'static [Check]),
     /// Nothing is promised. The fault is done only on request, and breaches of these checks are
     /// counted.
@@ -27,12 +28,13 @@ const QUORUM: &str = "Quorum";
 const PAUSED: &str = "A paused holder";
 const FENCE: &str = "The fence strictly grows";
 
-/// Newcomers get in beside holders that have not noticed yet, and the line begins anew.
+/// A store that loses its memory admits new holders beside holders that have not noticed the loss
+/// yet, and its line begins anew.
 const MEMORY: Promise = Promise::Breaks(&[Check::Limit, Check::Slot, Check::Order, Check::Wakeup]);
-/// A name that was forgotten while the clock was behind its fences may repeat a fence.
+/// A store that forgets a name while its clock is behind the name's fences may repeat a fence.
 const CLOCK: Promise = Promise::SurvivesBut(&[Check::FenceBehind]);
 
-/// Faults of a process and of a link, which any store can meet.
+/// The faults of a worker and of a connection, which any store can meet.
 const CLIENTS: &[FaultPromise] = &[
     (TortureFault::KillWorker, Promise::Survives, CRASH),
     (TortureFault::StopWorker, Promise::Survives, PAUSED),
@@ -99,7 +101,7 @@ const ENSEMBLE: &[FaultPromise] = &[
     (TortureFault::KillReplica, Promise::Survives, LIVES),
 ];
 
-/// All faults that the rig can do to a store.
+/// Returns all faults that the rig can do to a store.
 #[must_use]
 pub fn rows(kind: StoreKind) -> Vec<FaultPromise> {
     let parts: &[&[FaultPromise]] = match kind {
@@ -114,14 +116,14 @@ pub fn rows(kind: StoreKind) -> Vec<FaultPromise> {
     parts.concat()
 }
 
-/// The faults that the store promises to survive.
+/// Returns the faults that the store promises to survive.
 #[must_use]
 pub fn survived(kind: StoreKind) -> Vec<TortureFault> {
     let is_survived = |row: &FaultPromise| (!matches!(row.1, Promise::Breaks(_))).then_some(row.0);
     rows(kind).iter().filter_map(is_survived).collect()
 }
 
-/// The checks whose breaches under these faults are counted, and not held against a store.
+/// Returns the checks whose breaches under these faults are counted, and not held against a store.
 #[must_use]
 pub fn not_promised(kind: StoreKind, faults: &[TortureFault]) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -138,8 +140,8 @@ pub fn not_promised(kind: StoreKind, faults: &[TortureFault]) -> Vec<Check> {
     checks
 }
 
-/// The same checks for queues. A store that loses its memory loses items, and forgets which items
-/// were done.
+/// Returns these checks for queues. A store that loses its memory loses items, and forgets which
+/// items were done.
 #[must_use]
 pub fn queue_not_promised(kind: StoreKind, faults: &[TortureFault]) -> Vec<Check> {
     let forgets = |row: &FaultPromise| faults.contains(&row.0) && row.1 == MEMORY;
@@ -159,7 +161,7 @@ pub fn queue_not_promised(kind: StoreKind, faults: &[TortureFault]) -> Vec<Check
         ];
     }
     if faults.contains(&TortureFault::ClockServer) {
-        // Delays, order and the looks of idle workers go by that clock.
+        // Delays, the order of items, and the looks of idle workers go by the store's clock.
         checks.extend([Check::Fence, Check::Order, Check::Wakeup]);
     }
     checks

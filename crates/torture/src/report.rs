@@ -8,10 +8,10 @@ use crate::{
     rig::TorturePlan,
 };
 
-/// How many breaches are told in full.
+/// How many breaches are printed in full.
 const TOLD: usize = 10;
 
-/// The whole report, which ends with a line.
+/// Writes the whole report, which ends with a line for the table.
 #[must_use]
 pub fn report(plan: &TorturePlan, verdict: &Verdict) -> String {
     let mut text = String::new();
@@ -20,7 +20,7 @@ pub fn report(plan: &TorturePlan, verdict: &Verdict) -> String {
     text
 }
 
-/// The run in a line of a table.
+/// Writes the run as a line of a table.
 #[must_use]
 pub fn row(plan: &TorturePlan, verdict: &Verdict) -> String {
     let free = |cause| times(&verdict.waits_of(|wait: &GrantDelay| wait.cause == cause));
@@ -71,7 +71,7 @@ fn write(text: &mut String, plan: &TorturePlan, verdict: &Verdict) -> fmt::Resul
     )
 }
 
-/// The report about a queue, which ends with a line.
+/// Writes the report about a queue, which ends with a line for the table.
 #[must_use]
 pub fn queue(plan: &TorturePlan, verdict: &queue::check::QueueVerdict) -> String {
     let mut text = String::new();
@@ -139,7 +139,7 @@ fn told(text: &mut String, what: &str, violations: &[Violation]) -> fmt::Result 
     Ok(())
 }
 
-/// The median, the longest but for one in a hundred, the longest, and the number of times.
+/// Writes the median, the 99th percentile and the longest of these times, and their number.
 fn times(sorted: &[u64]) -> String {
     let at =
         |share: usize| sorted.get((sorted.len() * share / 100).min(sorted.len().saturating_sub(1)));

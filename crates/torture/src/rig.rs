@@ -1,4 +1,4 @@
-//! The rig: starts a store and workers, does one fault after the other, and lets the checker judge.
+//! The rig starts a store and workers, does one fault after the other, and lets the checker judge.
 
 mod crew;
 mod end;
@@ -22,11 +22,11 @@ use crate::{
     scene::FaultScene,
 };
 
-/// The longest time for prompt actions: a timer, and a busy machine.
+/// The longest time for a prompt action: a timer, and the delay of a busy machine.
 const PROMPT: Duration = Duration::from_secs(3);
-/// How often an idle worker looks without a call.
+/// How often an idle worker looks at the queue without a wakeup.
 const LOOK: Duration = Duration::from_secs(60);
-/// How long clients may take to find a server again, and to be found.
+/// How long clients may take to find a server again, and the server to reach them.
 const RECOVERY: Duration = Duration::from_secs(30);
 const MS: Duration = Duration::from_millis(1);
 
@@ -37,10 +37,10 @@ pub struct TorturePlan {
     pub kind: StoreKind,
     /// How long the rig makes faults.
     pub time: Duration,
-    /// How long the rig makes no fault after that. What a fault has left behind shows when no other
-    /// fault hides it.
+    /// How long the rig makes no fault after that. In this time the damage of a fault shows,
+    /// because no other fault hides it.
     pub calm: Duration,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The faults.
     pub faults: Vec<TortureFault>,
@@ -77,10 +77,10 @@ pub fn run(plan: &TorturePlan) -> io::Result<Verdict> {
     judge(plan)
 }
 
-/// Judges the history that a run of the plan has left.
+/// Judges the history of an earlier run of the plan.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the history cannot be read.
 pub fn judge(plan: &TorturePlan) -> io::Result<Verdict> {
     let events = history::read(&plan.history)?;
     let terms = plan.kind.terms(plan.ttl);

@@ -1,4 +1,4 @@
-//! What a fault has at hand: random numbers, the clocks, and time.
+//! The means of a fault: random numbers, the clocks, and time.
 
 use std::{thread, time::Duration};
 
@@ -6,13 +6,13 @@ use seinpaal_rig::Clocks;
 
 use seinpaal_draw::Draw;
 
-/// The steps of clocks, in seconds, in either direction.
+/// The steps by which a clock is set forward or back, in seconds.
 const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
 /// The longest step. Keys on a server outlive their leases by half a day, so no shorter step of the
 /// server's clock ends one.
 pub const LONGEST_STEP: i64 = 6 * 3_600;
 
-/// What a fault has at hand.
+/// The means of a fault.
 #[derive(Debug)]
 pub struct FaultScene<'a> {
     /// The random numbers.
@@ -24,13 +24,13 @@ pub struct FaultScene<'a> {
 }
 
 impl FaultScene<'_> {
-    /// Waits for a time between these two.
+    /// Waits for a random time between these two.
     pub fn wait(&mut self, shortest: Duration, longest: Duration) {
         thread::sleep(self.draw.between(shortest, longest));
     }
 
-    /// Sets a clock and sets it back. Every holder renews after each step, since stores promise to
-    /// survive one step between two renewals.
+    /// Sets a clock and sets it back. Stores promise to survive one step between two renewals, so
+    /// the wait after each step is long enough for every holder to renew.
     pub fn set_clock(&mut self, whose: &str) {
         let step = self.draw.pick(&STEPS);
         let step = if self.draw.chance(50) { step } else { -step };

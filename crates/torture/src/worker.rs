@@ -34,11 +34,11 @@ pub struct WorkerOrders {
     pub who: String,
     /// The file that the history goes to.
     pub history: PathBuf,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
-    /// How many tasks ask at once.
+    /// The number of tasks, each of which makes one request after the other.
     pub tasks: u64,
     /// The names and their limits. With no names, the worker uses the queue.
     pub names: Vec<(String, u32)>,
@@ -72,7 +72,7 @@ pub fn work(orders: WorkerOrders) -> io::Result<()> {
             }
         }
         while let Some(ended) = tasks.join_next().await {
-            ended.expect("a task does not panic: what it cannot write ends the run");
+            ended.expect("a task panics only if it cannot write the history, which ends the run");
         }
         let _ = worker.seinpaal.close().await;
         worker.pen.write(TortureWhat::Ended);
@@ -80,8 +80,8 @@ pub fn work(orders: WorkerOrders) -> io::Result<()> {
     Ok(())
 }
 
-/// Turns true when standard input ends. The rig tells its workers to finish in this way, also by
-/// its own end.
+/// Returns a value that becomes true when standard input ends. The rig closes it to tell its
+/// workers to finish, and its own end closes it, too.
 pub(crate) fn stop_with_stdin() -> watch::Receiver<bool> {
     let (sender, stop) = watch::channel(false);
     thread::spawn(move || {
@@ -91,8 +91,8 @@ pub(crate) fn stop_with_stdin() -> watch::Receiver<bool> {
     stop
 }
 
-/// Connects, however often it takes, since the store may be in the middle of a fault. `None` if the
-/// worker was told to stop.
+/// Connects, and tries again until it succeeds, because the store may be in the middle of a fault.
+/// `None` if the worker was told to stop.
 pub(crate) async fn connect(
     url: &str,
     who: &str,
@@ -109,7 +109,7 @@ pub(crate) async fn connect(
 }
 
 impl TortureWorker {
-    /// One task pushes, the others pop.
+    /// Works at the queue: one task pushes, and the others pop.
     async fn at_queue(self: Arc<Self>, task: u64, stop: watch::Receiver<bool>) {
         let labour = Labour {
             pen: self.pen.clone(),
@@ -161,7 +161,7 @@ impl TortureWorker {
             asking.await.map(Some)
         };
         // This line is written before the request is dropped, and the drop happens before the
-        // branch's own code runs. By then another process may have the permits.
+        // branch's own code runs. By the time that code runs, another process may have the permits.
         let withdrawn = async {
             turn.until_withdrawn(stop).await;
             self.pen.write(TortureWhat::Withdrawn { req: req.to_owned() });
@@ -248,8 +248,8 @@ impl TortureWorker {
     }
 }
 
-/// Until when the holder believes in its permit. The moment is read first, so the belief is never
-/// overstated.
+/// Returns the present moment, and the moment until which the holder believes in its permit. The
+/// clock is read first, so the belief is never too long.
 fn belief(permit: &Permit) -> (u64, Option<u64>) {
     let at = clock::now();
     let until = permit

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// Runs the rig as people do, and returns its output.
+/// Runs the rig from its command line, and returns its output.
 #[track_caller]
 fn torment(options: &[&str]) -> String {
     let output =
@@ -12,7 +12,7 @@ fn torment(options: &[&str]) -> String {
     said
 }
 
-/// The number before these words in the report.
+/// Returns the number before these words in the report.
 #[track_caller]
 fn count(said: &str, words: &str) -> u64 {
     let line = said.lines().find_map(|line| line.trim_start().strip_suffix(words));

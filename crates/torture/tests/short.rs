@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path, process::Command};
 
-/// Runs the rig as people do, and returns its output. Prints the history if a promise was broken.
+/// Runs the rig from its command line, and returns its output. Prints the history if a promise was
+/// broken.
 #[track_caller]
 fn torment(store: &str, minutes: &str, options: &[&str]) -> String {
     let dir = tempfile::tempdir().unwrap();

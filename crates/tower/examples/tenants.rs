@@ -1,5 +1,5 @@
-//! An axum service of several processes that does three things at a time for each tenant, in all of
-//! them together.
+//! An axum service that runs as several processes, and serves at most three requests of a tenant at
+//! a time in all processes together.
 //!
 //! `cargo run -p seinpaal-tower --example tenants -- 127.0.0.1:8080 redis://localhost`, and the
 //! same on another port; then `curl -X POST '127.0.0.1:8080/jobs/ann?ms=500'`.
@@ -50,14 +50,15 @@ fn service(seinpaal: &Seinpaal) -> Router {
         .layer(tenants.answering())
 }
 
-/// Jobs need a permit of their tenant; whatever else is asked does not.
+/// Asks for a permit of the tenant for a job. All other requests need no permit.
 fn demand(request: &Request<Body>) -> Option<Demand> {
     let tenant = request.uri().path().strip_prefix("/jobs/")?;
     let is_job = request.method() == Method::POST;
     is_job.then(|| Demand::of(format!("tenant/{tenant}")).limit(LIMIT))
 }
 
-/// The work. It gives the fence to whatever it changes: docs/guide/fencing.md.
+/// Does the work of a job. A real job would give the fence to each resource that it changes, see
+/// docs/guide/fencing.md.
 async fn job(
     Extension(held): Extension<RequestPermit>,
     Query(wanted): Query<HashMap<String, String>>,

@@ -1,7 +1,7 @@
-//! What a request asks for.
+//! The demand of a request: the permits that it needs.
 
-/// A name, and how many permits of it. The name is the key: requests of different names do not wait
-/// for each other.
+/// A name, and a number of its permits. The name is the key: requests for different names do not
+/// wait for each other.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub struct Demand {
@@ -19,9 +19,9 @@ impl Demand {
     }
 
     /// States how many permits of the name exist, 0 to 1 000 000 000, in all processes together. A
-    /// request that states another limit than those who hold or wait is refused. A limit that an
-    /// operator has set is in force before this one, without an error. Without this, what the
-    /// others state is in force, or else 1.
+    /// request that states another limit than the present holders and waiters is refused. If an
+    /// operator has set a limit, that limit is in force and this one is ignored without an error. A
+    /// request that states no limit uses the limit that others state, or else 1.
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = Some(limit);
         self
@@ -34,7 +34,7 @@ impl Demand {
         self
     }
 
-    /// Sets the rank among those who wait, -100 to 100, higher first. Default 0. Ten seconds of
+    /// Sets the priority among waiters, -100 to 100, higher first. Default 0. Ten seconds of
     /// waiting outweigh one step.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;

@@ -15,7 +15,7 @@ use seinpaal::{Lost, Permit};
 
 use crate::{BoxError, Refusal, RequestPermit, Responder};
 
-/// Refusals are responses: see [`LimitLayer::answering`](crate::LimitLayer::answering).
+/// Turns refusals into responses: see [`LimitLayer::answering`](crate::LimitLayer::answering).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answering;
 
@@ -66,7 +66,7 @@ fn status(refusal: &Refusal) -> StatusCode {
     }
 }
 
-/// The value of `Retry-After`: whole seconds, rounded up, and at least one.
+/// Returns the value of `Retry-After`: whole seconds, rounded up, and at least one.
 fn seconds(refusal: &Refusal) -> u64 {
     let after = refusal.retry_after();
     (after.as_secs() + u64::from(after.subsec_nanos() > 0)).max(1)
@@ -105,7 +105,8 @@ impl<Inside: Body<Error: Into<BoxError>>> Body for HeldBody<Inside> {
         if *this.is_over {
             return Poll::Ready(None);
         }
-        // First, because nothing more may be sent once the permit is another's.
+        // The loss is checked first, because nothing more may be sent once the permit may have
+        // another holder.
         if let Some(lost) = this.lost
             && let Poll::Ready(refusal) = lost.as_mut().poll(context)
         {

@@ -9,10 +9,10 @@ use crate::{AsErrors, Demand, Limited, settings::LayerSettings};
 
 /// How long a request waits for its turn unless the layer says otherwise.
 const WAIT: Duration = Duration::from_secs(2);
-/// What refused clients are told unless the layer says otherwise.
+/// The time after which a refused client is told to try again, unless the layer says otherwise.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Lets at most so many requests of a key through at once: see the [crate](crate).
+/// Limits how many requests of a key are served at once: see the [crate](crate).
 #[must_use]
 pub struct LimitLayer<Key, Answers = AsErrors> {
     settings: LayerSettings,
@@ -49,8 +49,8 @@ impl<Key> LimitLayer<Key> {
 }
 
 impl<Key, Answers> LimitLayer<Key, Answers> {
-    /// Sets how long a request waits for its turn at most. Default 2 s. With zero a request never
-    /// stands in line, and waits for up to 5 s only if the store does not answer.
+    /// Sets the longest time that a request waits for its turn. Default 2 s. With zero a request
+    /// never stands in line. It still waits up to 5 s for a store that does not answer.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.settings.wait = wait;
         self
@@ -70,8 +70,9 @@ impl<Key, Answers> LimitLayer<Key, Answers> {
         self
     }
 
-    /// Serves requests without a permit while the store does not answer, once they have waited for
-    /// it. This is for limits that spare a machine, and not for those that keep two writers apart.
+    /// Serves requests without a permit while the store does not answer, after they have waited for
+    /// it. Use this for limits that spare a machine, and not for limits that keep two writers
+    /// apart.
     pub fn let_through_if_unavailable(mut self) -> Self {
         self.settings.lets_through = true;
         self

@@ -28,16 +28,17 @@
 //! | gets a permit | the inner service is called, and the permit is renewed meanwhile |
 //! | waits too long, or too many wait ([`LimitLayer::max_waiting`]) | it is refused: [`Refusal::is_busy`], 429 |
 //! | finds the store silent | it is refused: [`Refusal::is_unavailable`], 503; or let through ([`LimitLayer::let_through_if_unavailable`]) |
-//! | loses its permit | what it does is dropped: [`Refusal::Lost`], 503, or a body that breaks off |
+//! | loses its permit | its work is dropped: [`Refusal::Lost`], 503, or a body that breaks off |
 //! | is dropped, because the client hung up | it leaves the line, or gives the permit back in the background |
 //!
-//! [`LimitLayer::answering`] makes responses of refusals, for HTTP. Without it they are errors, for
-//! any protocol, and the permit is held until the inner service has responded.
+//! [`LimitLayer::answering`] turns refusals into HTTP responses. Without it refusals are errors,
+//! for any protocol, and the permit is held until the inner service has responded.
 //!
 //! Waiting is bounded by [`LimitLayer::wait`], 2 s unless it says otherwise. The inner service is
-//! asked whether it is ready before the request waits. So a service that reserves something when it
-//! is ready keeps that meanwhile. An axum `Router` between the two prevents that, because it is
-//! always ready, and asks the service inside it only when it is called.
+//! asked whether it is ready before the request waits. So an inner service that reserves something
+//! when it is ready keeps the reservation during the wait. An axum `Router` between the layer and
+//! that service avoids this: the router is always ready, and asks its inner service only when it is
+//! called.
 
 mod demand;
 #[cfg(feature = "http")]

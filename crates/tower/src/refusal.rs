@@ -12,18 +12,18 @@ pub enum Refusal {
     Acquire {
         /// The name of the permit.
         name: String,
-        /// Why.
+        /// The reason.
         error: AcquireError,
-        /// After how long it is worth another try.
+        /// The time after which the client should try again.
         retry_after: Duration,
     },
-    /// The permit was lost, and what the request did was dropped half-way.
+    /// The permit was lost, and the work of the request was dropped half-way.
     Lost {
         /// The name of the permit.
         name: String,
-        /// How it was lost.
+        /// The way in which the permit was lost.
         lost: Lost,
-        /// After how long it is worth another try.
+        /// The time after which the client should try again.
         retry_after: Duration,
     },
 }
@@ -49,8 +49,8 @@ impl Refusal {
         name
     }
 
-    /// Returns after how long another try is worth it, as
-    /// [`LimitLayer::retry_after`](crate::LimitLayer::retry_after) says.
+    /// Returns the time after which the client should try again, as
+    /// [`LimitLayer::retry_after`](crate::LimitLayer::retry_after) sets it.
     #[must_use]
     pub fn retry_after(&self) -> Duration {
         let (Self::Acquire { retry_after, .. } | Self::Lost { retry_after, .. }) = self;

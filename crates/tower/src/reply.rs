@@ -1,4 +1,4 @@
-//! How the answers of the inner service, and refusals, reach the caller.
+//! The ways in which answers of the inner service, and refusals, reach the caller.
 
 use std::{error::Error, sync::Arc};
 
@@ -18,7 +18,7 @@ pub struct RequestPermit {
     /// The number of its grant. Give it to the resource that the request changes, so that the
     /// resource can refuse a late request.
     pub fence: Fence,
-    /// The lowest slot that is held, from 0 to the limit less 1.
+    /// The lowest held slot, from 0 to the limit less 1.
     pub slot: u32,
 }
 
@@ -35,11 +35,11 @@ pub trait Responder<Request, Response, Failure> {
     /// The error that callers get instead.
     type Error;
 
-    /// The request is about to be served under this permit.
+    /// Prepares a request that is about to be served under this permit.
     fn enter(&self, _request: &mut Request, _held: RequestPermit) {}
 
-    /// The inner service has answered. The permit, if the request has one, is given back when it is
-    /// dropped.
+    /// Passes on the answer of the inner service. The permit, if the request has one, is given back
+    /// when it is dropped.
     ///
     /// # Errors
     /// The errors of the inner service.
@@ -50,14 +50,14 @@ pub trait Responder<Request, Response, Failure> {
         refuse: impl Fn(seinpaal::Lost) -> Refusal + Send + Sync + 'static,
     ) -> Result<Self::Response, Self::Error>;
 
-    /// The request is refused, or was stopped.
+    /// Answers a request that is refused, or whose work was stopped.
     ///
     /// # Errors
-    /// The refusal itself, where there is no response for it.
+    /// The refusal itself, if this type makes no response of it.
     fn refused(&self, refusal: Refusal) -> Result<Self::Response, Self::Error>;
 }
 
-/// Refusals are errors. The permit is given back when the inner service has responded.
+/// Turns refusals into errors. The permit is given back when the inner service has responded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsErrors;
 

@@ -39,8 +39,8 @@ where
         match self.inner.poll_ready(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
-            // An error of the inner service, in the words of this one. There is no response to make
-            // of it.
+            // An error of the inner service, turned into an error of this one. A service that is
+            // not ready has no request to respond to.
             Poll::Ready(Err(error)) => match self.reply.answered(Err(error), None, never_lost) {
                 Err(error) => Poll::Ready(Err(error)),
                 Ok(_) => Poll::Ready(Ok(())),
@@ -49,7 +49,7 @@ where
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        // The request goes to the service that has said that it is ready. Its clone has not.
+        // The request goes to the service that was polled and is ready. Its clone was not polled.
         let clone = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, clone);
         let demand = (self.key)(&request);
@@ -77,7 +77,7 @@ where
     }
 }
 
-/// The refusal for the loss of a permit, where a request has none. It is never made.
+/// Makes the refusal for a lost permit, for a request that has no permit. It is never called.
 fn never_lost(lost: seinpaal::Lost) -> Refusal {
     Refusal::Lost { name: String::new(), lost, retry_after: std::time::Duration::ZERO }
 }

@@ -16,7 +16,7 @@ pub(crate) struct LayerSettings {
 }
 
 impl LayerSettings {
-    /// A permit, or `None` for a request that may pass without one.
+    /// Acquires a permit, or returns `None` for a request that may pass without one.
     pub(crate) async fn enter(&self, demand: Demand) -> Result<Option<Permit>, Refusal> {
         match self.acquire(&demand).await {
             Ok(permit) => Ok(Some(permit)),
@@ -33,7 +33,8 @@ impl LayerSettings {
         if let Some(limit) = demand.limit {
             semaphore = semaphore.limit(limit);
         }
-        // A timeout of zero would end the request before the store can answer.
+        // A timeout of zero would end the request before the store can answer, so the request is a
+        // try.
         if self.wait.is_zero() {
             let tried = semaphore.try_acquire().permits(demand.permits).priority(demand.priority);
             return tried.await?.ok_or(AcquireError::Busy);

@@ -1,4 +1,4 @@
-//! The example, as two processes over one Redis.
+//! Runs the example as two processes over one Redis.
 
 use std::{
     env,
@@ -50,7 +50,7 @@ impl Drop for Process {
     }
 }
 
-/// The status, and all of the answer. `None`: the process ended first.
+/// Returns the status and the whole answer. `None`: the process ended first.
 fn ask(address: &str, request: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "{request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
@@ -60,7 +60,7 @@ fn ask(address: &str, request: &str) -> Option<(u16, String)> {
     Some((answer[9..12].parse().unwrap(), answer))
 }
 
-/// The slots that are held, in order.
+/// Returns the held slots, in order.
 async fn slots(seinpaal: &Seinpaal) -> Vec<u32> {
     let held = seinpaal.semaphore("tenant/ann").snapshot().await.unwrap().holders;
     let mut slots: Vec<_> = held.iter().flat_map(|holder| holder.slots.iter()).collect();
@@ -86,7 +86,7 @@ async fn three_of_a_tenant_are_served_by_both_processes_together_and_the_others_
         assert!(answer.contains("\r\nretry-after: 1\r\n"), "{answer}");
     }
     assert_eq!(slots(&seinpaal).await, [0, 1, 2]);
-    // Another tenant does not wait, and what needs no permit is answered.
+    // Another tenant does not wait, and a request that needs no permit is answered.
     let (status, answer) = processes[0].asked("POST /jobs/bob?ms=1")().expect("an answer");
     assert!(status == 200 && answer.contains("done in slot 0"), "{answer}");
     assert_eq!(processes[1].asked("GET /healthz")().expect("an answer").0, 200);

@@ -1,12 +1,11 @@
-//! Days and dates. Years begin in March here, so that the day that comes and goes is their last
-//! one.
+//! Days and dates. A year begins in March here, so that the leap day is its last day.
 
-/// From 1 March of the year 0 to 1 January 1970.
+/// The number of days from 1 March of the year 0 to 1 January 1970.
 const BEFORE_1970: i64 = 719_468;
-/// The days of four hundred years, after which dates come again.
+/// The number of days in four hundred years, after which the pattern of leap years repeats.
 const ERA: i64 = 146_097;
 
-/// Days since 1970, by the rules of leap years; `None` where there is no such date.
+/// Returns the number of days from 1 January 1970 to this date, or `None` if there is no such date.
 #[must_use]
 pub fn day_number(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -24,12 +23,12 @@ pub fn day_number(year: i64, month: i64, day: i64) -> Option<i64> {
     (1..=length).contains(&day).then_some(days - BEFORE_1970)
 }
 
-/// Year, month and day of a number of days since 1970.
+/// Returns the year, month and day of a number of days since 1 January 1970.
 #[must_use]
 pub fn date(day_number: i64) -> (i64, i64, i64) {
     let days = day_number + BEFORE_1970;
     let (era, of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
-    // Without the leap days that have gone by, every year has 365 days.
+    // Without the leap days before this day, every year has 365 days.
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let since_march = (5 * of_year + 2) / 153;
@@ -37,12 +36,13 @@ pub fn date(day_number: i64) -> (i64, i64, i64) {
     (era * 400 + year + i64::from(month < 3), month, of_year - before_month(since_march) + 1)
 }
 
-/// The months from March on have 31 30 31 30 31 days again and again: 153 in five.
+/// Returns the number of days from March to the beginning of a month. From March on, five months
+/// have 31, 30, 31, 30 and 31 days, which is 153, and the pattern repeats.
 fn before_month(since_march: i64) -> i64 {
     (153 * since_march + 2) / 5
 }
 
-/// The text of any moment, in seconds since 1970.
+/// Writes a moment, given in seconds since 1970, as text.
 #[must_use]
 pub fn instant(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);

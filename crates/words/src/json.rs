@@ -1,5 +1,5 @@
-//! What is said to programs: the JSON of `--json` and of the HTTP API. Scripts depend on every name
-//! here.
+//! The JSON that programs read: the rows of `--json` and of the HTTP API. Scripts depend on every
+//! name here.
 
 mod estimate;
 pub mod queue;
@@ -17,7 +17,7 @@ pub use why::{Explained, ReasonJson};
 
 const MOST_SLOTS: u32 = 65_536;
 
-/// `open`, `paused` or `guarded`.
+/// Returns the state of a name: `open`, `paused` or `guarded`.
 #[must_use]
 pub fn state(snapshot: &Snapshot) -> &'static str {
     match (&snapshot.paused, snapshot.guarded_for) {
@@ -27,7 +27,7 @@ pub fn state(snapshot: &Snapshot) -> &'static str {
     }
 }
 
-/// What a lock is called that is no semaphore.
+/// Returns the kind of a lock, `mutex` or `rwlock`, and `None` for a semaphore.
 fn kind(snapshot: &Snapshot) -> Option<&'static str> {
     match snapshot.kind? {
         Kind::Semaphore => None,
@@ -36,13 +36,13 @@ fn kind(snapshot: &Snapshot) -> Option<&'static str> {
     }
 }
 
-/// Slots, unless they are more than anybody reads: a writer has a million.
+/// Lists slots, or nothing if there are more than anybody reads: a writer has a million.
 #[must_use]
 pub fn slots(slots: &Slots) -> Vec<u32> {
     if slots.count() > MOST_SLOTS { Vec::new() } else { slots.iter().collect() }
 }
 
-/// Permits that were granted, as `acquire` tells them.
+/// The permits that were granted, as `acquire` prints them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Acquired<'a> {
@@ -68,7 +68,7 @@ pub struct Acquired<'a> {
     pub valid_for_ms: Option<u128>,
 }
 
-/// A lease that was renewed, as `renew` tells it.
+/// A lease that was renewed, as `renew` prints it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Renewed<'a> {
@@ -81,7 +81,7 @@ pub struct Renewed<'a> {
     pub valid_for_ms: Option<u128>,
 }
 
-/// `limit`.
+/// The limit of a name, as `limit` prints it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LimitJson<'a> {
@@ -91,7 +91,7 @@ pub struct LimitJson<'a> {
     pub limit: u32,
 }
 
-/// A name in a list, in numbers. `list` prints one a line.
+/// The figures of a name in a list. `list` prints one name a line.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NameRow))]
 pub struct NameJson<'a> {
@@ -111,12 +111,12 @@ pub struct NameJson<'a> {
     state: &'static str,
     /// How many requests wait in line.
     waiting: u32,
-    /// How long the request has waited that waits longest, in milliseconds. `null`: none waits.
+    /// The wait so far of the request that has waited longest, in milliseconds. `null`: none waits.
     oldest_wait_ms: Option<u128>,
 }
 
 impl<'a> NameJson<'a> {
-    /// What is said of this name.
+    /// Makes the row of a name.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot) -> Self {
         Self {
@@ -132,7 +132,7 @@ impl<'a> NameJson<'a> {
     }
 }
 
-/// An object; of a label given twice the last.
+/// The labels as an object. If a label was given twice, the last value counts.
 type Labels<'a> = BTreeMap<&'a str, &'a str>;
 
 pub(crate) fn labels(pairs: &[(String, String)]) -> Labels<'_> {

@@ -1,5 +1,5 @@
-//! How Seinpaal says things to people: ages, dates, reasons and estimates, in the same words in a
-//! terminal and on a page; and what it says to programs.
+//! The words of Seinpaal. People read the same ages, dates, reasons and estimates in a terminal and
+//! on a page. Programs read the JSON of [`json`].
 
 pub mod calendar;
 pub mod json;

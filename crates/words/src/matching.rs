@@ -1,4 +1,4 @@
-//! Which items a text finds: the same ones on a page, over HTTP and in a terminal.
+//! Finds the items that match a text. A page, the HTTP API and a terminal find the same items.
 
 use std::time::UNIX_EPOCH;
 
@@ -9,36 +9,37 @@ use crate::text::delivery_end;
 /// The longest text to look for, in characters.
 pub const MOST: usize = 200;
 
-/// Which items of a queue are meant.
+/// A selection of a queue's items.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Matching {
-    /// Part of what is known of the item, in any case of letters; empty: all items.
+    /// The text to look for, in upper or lower case, in the number, the group, the reasons and the
+    /// clients of an item. Empty: all items.
     pub text: String,
-    /// Whether the beginnings of payloads are looked at.
+    /// Whether the beginnings of payloads are searched, too.
     pub with_payloads: bool,
-    /// Only those that were there when they were counted, see [`Counted`].
+    /// Leaves out items that came after an earlier count: [`Counted::until`] of that count.
     pub until: Option<u64>,
 }
 
-/// How many items were found, and which they are: everything that came later is left alone.
+/// A count of items, and the mark that tells these items from later ones.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counted {
-    /// How many.
+    /// The number of items.
     pub items: u64,
-    /// Of ready and delayed items the highest number, of items in work the number of the last
-    /// delivery, and of dead letters the instant at which the last one died, in microseconds since
-    /// 1970.
+    /// The mark. For ready and delayed items it is the highest number, for items in work the fence
+    /// of the last delivery, and for dead letters the instant at which the last one died, in
+    /// microseconds since 1970.
     pub until: u64,
 }
 
 impl Matching {
-    /// Whether this item is meant.
+    /// Returns whether the selection has this item.
     #[must_use]
     pub fn has(&self, item: &ListedItem) -> bool {
         self.until.is_none_or(|until| came(item) <= until) && self.finds(item)
     }
 
-    /// How many items of a state are meant.
+    /// Counts the selected items of a state.
     ///
     /// # Errors
     /// As [`Queue::each_item`].
@@ -46,7 +47,7 @@ impl Matching {
         self.find(queue, state, 0).await.map(|(_, counted)| counted)
     }
 
-    /// The first items of a state that are meant, at most so many, and how many there are in all.
+    /// Finds the selected items of a state: the first `most` of them, and the count of all.
     ///
     /// # Errors
     /// As [`Queue::each_item`].
@@ -83,13 +84,15 @@ impl Matching {
     }
 }
 
-/// Who it is, and what it says of itself: `KEY=VALUE` finds a label.
+/// Returns whether the text finds a client by its program, its host, or a label, written
+/// `KEY=VALUE`.
 fn of(about: &About, it: &dyn Fn(&str) -> bool) -> bool {
     let mut labels = about.labels.iter().map(|(key, value)| format!("{key}={value}"));
     it(&about.client) || it(&about.host) || labels.any(|label| it(&label))
 }
 
-/// What tells that an item came into its state after others were counted.
+/// Returns the number that shows when an item came into its state, for comparison with
+/// [`Counted::until`].
 fn came(item: &ListedItem) -> u64 {
     match &item.state {
         ListedState::InWork { fence, .. } => fence.0,

@@ -1,5 +1,5 @@
-//! Permits that a person holds for a while: a grant without renewal, with the person and the reason
-//! as labels.
+//! Reservations: permits that a person holds for a while. A reservation is a grant without renewal,
+//! whose labels name the person and the reason.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,30 +7,30 @@ use seinpaal::{About, Semaphore};
 
 use crate::calendar::instant;
 
-/// The labels by which a reservation is known, on every page and in `show`.
+/// The labels that mark a reservation, on every page and in `show`.
 const BY: &str = "reserved-by";
 const UNTIL: &str = "until";
 const REASON: &str = "reason";
 
-/// A reservation to be made.
+/// A reservation to make.
 pub struct Reservation<'a> {
-    /// How many.
+    /// The number of permits.
     pub permits: u32,
-    /// For how long.
+    /// The length of the reservation.
     pub length: Duration,
-    /// Who they are for.
+    /// The person who gets the permits.
     pub who: &'a str,
-    /// Why, for everybody who looks.
+    /// The reason, which everybody can read.
     pub reason: &'a str,
 }
 
 impl Reservation<'_> {
-    /// Takes the permits if they are free, and leaves them to themselves: the lease is as long as
-    /// the reservation, so it ends by itself, whether or not this program still runs. To end it
-    /// sooner, evict its ticket.
+    /// Takes the permits if they are free. The lease is as long as the reservation and is not
+    /// renewed, so it ends by itself, whether or not this program still runs. To end it sooner,
+    /// evict its ticket.
     ///
     /// # Errors
-    /// Why not, in words.
+    /// The reason in words, if the permits cannot be had.
     pub async fn make(self, semaphore: &Semaphore) -> Result<(), String> {
         let end = SystemTime::now() + self.length;
         let until = instant(end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
@@ -43,8 +43,8 @@ impl Reservation<'_> {
         }
     }
 
-    /// Why the permits cannot be had now. A reservation does not wait in line, because no client
-    /// would hear of its grant.
+    /// Says why the permits cannot be had now. A reservation does not wait in line, because no
+    /// client would hear of its grant.
     async fn not_free(&self, semaphore: &Semaphore) -> String {
         let free = match semaphore.snapshot().await {
             Ok(seen) if seen.waiting_total > 0 => {
@@ -58,7 +58,7 @@ impl Reservation<'_> {
     }
 }
 
-/// Of a holder that is a reservation: by whom, until when, and why.
+/// Returns the person, the end and the reason of a holder that is a reservation.
 #[must_use]
 pub fn of(about: &About) -> Option<(&str, &str, &str)> {
     let label = |wanted: &str| {

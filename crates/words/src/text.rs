@@ -5,8 +5,8 @@ use std::{borrow::Cow, time::Duration};
 use seinpaal::{Ending, Kind, MOST_READERS, Snapshot};
 use unicode_width::UnicodeWidthChar;
 
-/// The text without what could move the cursor or hide something: names and labels are other
-/// people's.
+/// Returns the text without characters that could move the cursor or hide something. Names and
+/// labels come from other people.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     let odd =
@@ -14,8 +14,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     if text.contains(odd) { Cow::Owned(text.replace(odd, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-/// How many columns of a terminal this takes: two for a character of Chinese, none for an accent
-/// that combines.
+/// Returns how many columns of a terminal the text takes. A Chinese character takes two, and a
+/// combining accent none.
 #[must_use]
 pub fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
@@ -25,7 +25,7 @@ fn columns(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// The text in at most so many columns; what is cut off leaves an ellipsis.
+/// Cuts the text to at most `most` columns. An ellipsis replaces the end that is cut off.
 #[must_use]
 pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
@@ -43,7 +43,7 @@ pub fn cut(text: &str, most: usize) -> String {
     if most == 0 { kept } else { format!("{kept}\u{2026}") }
 }
 
-/// As [`cut`], but the end of the text is kept and its beginning is cut off.
+/// Cuts the text as [`cut`] does, but keeps the end and cuts off the beginning.
 #[must_use]
 pub fn cut_start(text: &str, most: usize) -> String {
     if width(text) <= most {
@@ -53,14 +53,14 @@ pub fn cut_start(text: &str, most: usize) -> String {
     cut(&reversed, most).chars().rev().collect()
 }
 
-/// The text in at least so many columns, with spaces after it.
+/// Pads the text with spaces to at least `least` columns.
 #[must_use]
 pub fn fill(text: &str, least: usize) -> String {
     format!("{text}{:1$}", "", least.saturating_sub(width(text)))
 }
 
-/// The text in lines of at most so many columns, broken at spaces. A word that is longer than a
-/// line is cut.
+/// Breaks the text at spaces into lines of at most `most` columns. A word longer than a line is
+/// cut.
 #[must_use]
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -78,7 +78,7 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
     lines.iter().map(|line| cut(line, most)).collect()
 }
 
-/// An age or a remainder, in two units at most: `850ms`, `12s`, `4m12s`, `3h05m`, `2d07h`.
+/// Writes a duration in two units at most: `850ms`, `12s`, `4m12s`, `3h05m`, `2d07h`.
 #[must_use]
 pub fn age(duration: Duration) -> String {
     let seconds = duration.as_secs();
@@ -92,7 +92,7 @@ pub fn age(duration: Duration) -> String {
     }
 }
 
-/// What is held: `2 of 4 held`, or of a readers-writer lock `3 readers`, `1 writer`.
+/// Says how much is held: `2 of 4 held`, or for a readers-writer lock `3 readers` or `1 writer`.
 #[must_use]
 pub fn held(snapshot: &Snapshot) -> String {
     let (held, limit) = (snapshot.permits_held, snapshot.limit);
@@ -100,15 +100,15 @@ pub fn held(snapshot: &Snapshot) -> String {
         Some(Kind::RwLock) if held == MOST_READERS => "1 writer".to_owned(),
         Some(Kind::RwLock) if held == 1 => "1 reader".to_owned(),
         Some(Kind::RwLock) => format!("{held} readers"),
-        // The reason says the rest.
+        // With a limit of 0, the text of [`reason`] says the limit.
         _ if limit == 0 => format!("{held} held"),
-        // The limit was lowered since they got in.
+        // The limit was lowered after the permits were granted.
         _ if held > limit => format!("{held} held, the limit is {limit} now"),
         _ => format!("{held} of {limit} held"),
     }
 }
 
-/// Why nobody gets in, whoever holds: `None` if it is only a matter of who holds.
+/// Says why the name admits nobody at all. `None`: waiters wait only for permits that are held.
 #[must_use]
 pub fn reason(snapshot: &Snapshot) -> Option<String> {
     if let Some(reason) = &snapshot.paused {
@@ -127,7 +127,7 @@ pub fn reason(snapshot: &Snapshot) -> Option<String> {
     (snapshot.limit == 0).then(|| "the limit is 0, which admits nobody".to_owned())
 }
 
-/// Why the delivery of an item ended.
+/// Says why the delivery of an item ended.
 #[must_use]
 pub fn delivery_end(ending: &Ending) -> &str {
     match ending {
@@ -136,7 +136,7 @@ pub fn delivery_end(ending: &Ending) -> &str {
     }
 }
 
-/// `1st`, `2nd`, `3rd`, `4th`, `11th`.
+/// Writes an ordinal number: `1st`, `2nd`, `3rd`, `4th`, `11th`.
 #[must_use]
 pub fn ordinal(n: u32) -> String {
     let ending = match (n % 10, n % 100) {

@@ -1,9 +1,10 @@
-//! Tickets in short: as few digits as tell one from all others of a name, and what is meant by
-//! them.
+//! Short forms of tickets: as few digits as tell a ticket from all others of its name, and the way
+//! back from those digits to the ticket.
 //!
-//! The first digits of a ticket belong to a client, and the last to a request of it. So the tickets
-//! of a service with many permits begin alike. A short ticket is `7c02e1aa` where the beginning is
-//! enough, else `7c02e1aa-1f`: the beginning, and the number in the series.
+//! The first digits of a ticket belong to a client, and the last ones number its requests. So the
+//! tickets of a service with many permits begin alike. A short ticket is `7c02e1aa` if the
+//! beginning is enough. Otherwise it is `7c02e1aa-1f`: the beginning, and the number of the
+//! request.
 
 use std::fmt;
 
@@ -11,17 +12,18 @@ use seinpaal::{Snapshot, Ticket};
 
 /// How many digits a ticket has.
 pub const DIGITS: usize = 32;
-/// The digits of the number in the series.
+/// How many of these digits number the request.
 const NUMBER_DIGITS: usize = 8;
-/// At least so many are shown. Fewer might be those of a ticket that comes later, and hit that.
+/// The fewest digits that are shown. With fewer digits, a later ticket might well begin alike, and
+/// a command would then hit that ticket.
 const LEAST: usize = 8;
 
-/// The tickets of one snapshot, each to be told from all others.
+/// The tickets of one snapshot, in order, to find short forms for them.
 #[derive(Debug)]
 pub struct ShortTickets(Vec<Ticket>);
 
 impl ShortTickets {
-    /// Of all that hold or wait.
+    /// Takes the tickets of all holders and waiters.
     #[must_use]
     pub fn of(seen: &Snapshot) -> Self {
         let mut all: Vec<_> = tickets(seen).collect();
@@ -30,26 +32,28 @@ impl ShortTickets {
         Self(all)
     }
 
-    /// The shortest form that [`means`](TicketStart::means) this ticket and no other of them.
+    /// Returns the shortest form that [means](TicketStart::means) this ticket and no other of the
+    /// snapshot.
     #[must_use]
     pub fn short(&self, ticket: Ticket) -> String {
         let at = self.0.partition_point(|other| *other < ticket);
         let before = self.0[..at].iter().rev();
         let behind = self.0[at..].iter().filter(|other| **other != ticket);
-        // A ticket that shares fewer digits than are shown anyway makes no difference, and neither
-        // does one further off.
+        // In sorted order, the tickets that share most digits with this one are next to it. A
+        // ticket that shares fewer digits than are shown anyway makes no difference, and neither
+        // does any ticket beyond it.
         let near = |other: &&Ticket| shared(ticket, **other) >= LEAST;
         shortest(ticket, before.take_while(near).chain(behind.take_while(near)).copied())
     }
 }
 
-/// As above, for one ticket of a snapshot.
+/// Returns the short form of one ticket of a snapshot, as [`ShortTickets::short`] does.
 #[must_use]
 pub fn short(seen: &Snapshot, ticket: Ticket) -> String {
     shortest(ticket, tickets(seen).filter(|other| *other != ticket))
 }
 
-/// All that hold or wait.
+/// Returns the tickets of all holders and waiters.
 pub fn tickets(seen: &Snapshot) -> impl Iterator<Item = Ticket> {
     let holders = seen.holders.iter().map(|holder| holder.ticket);
     holders.chain(seen.waiters.iter().map(|waiter| waiter.ticket))
@@ -65,8 +69,8 @@ fn shortest(ticket: Ticket, others: impl Iterator<Item = Ticket>) -> String {
         }
     }
     let text = ticket.to_string();
-    // A later number comes from a client that had others before: its beginning alone may be the
-    // next one's soon.
+    // A client that has reached a later number makes many requests. Its next request may have the
+    // same beginning soon, so the beginning alone is not enough.
     if ticket.number() == 1 && alike < DIGITS / 2 {
         return text[..=alike].to_owned();
     }
@@ -74,12 +78,12 @@ fn shortest(ticket: Ticket, others: impl Iterator<Item = Ticket>) -> String {
     format!("{}-{:x}", &text[..begin], ticket.number())
 }
 
-/// How many digits two tickets have in common at their beginning.
+/// Returns how many digits two tickets have in common at their beginning.
 fn shared(one: Ticket, other: Ticket) -> usize {
     (one.0 ^ other.0).leading_zeros() as usize / 4
 }
 
-/// What somebody wrote for a ticket: all of it, its beginning, or its beginning and its number.
+/// A ticket as a user typed it: all digits, the beginning, or the beginning and the number.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TicketStart {
     begin: String,
@@ -87,7 +91,7 @@ pub struct TicketStart {
 }
 
 impl TicketStart {
-    /// Reads `7c02`, `7c02-1f` or all 32 digits; `None` for anything else.
+    /// Reads `7c02`, `7c02-1f` or all 32 digits. Any other text is `None`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (begin, number) = match text.split_once('-') {
@@ -105,13 +109,13 @@ impl TicketStart {
         Some(Self { begin: begin.to_ascii_lowercase(), number })
     }
 
-    /// The ticket, if this is all of one.
+    /// Returns the ticket, if the user typed all its digits.
     #[must_use]
     pub fn whole(&self) -> Option<Ticket> {
         if self.number.is_some() { None } else { self.begin.parse().ok() }
     }
 
-    /// Returns whether this ticket may be meant.
+    /// Returns whether the user may mean this ticket.
     #[must_use]
     pub fn means(&self, ticket: Ticket) -> bool {
         let is_number = self.number.is_none_or(|number| number == ticket.number());
@@ -139,12 +143,13 @@ mod tests {
         ShortTickets(all)
     }
 
-    /// Each short form means its ticket and no other, and both ways to it agree.
+    /// Checks that each short form means its ticket and no other, and that both functions make the
+    /// same short form.
     fn shorts(tickets: &[u128]) -> Vec<String> {
         let all = all(tickets);
         let one = |ticket: u128| {
             let text = all.short(Ticket(ticket));
-            let start = TicketStart::read(&text).expect("what is shown can be read");
+            let start = TicketStart::read(&text).expect("a short ticket can be read");
             let meant: Vec<_> = all.0.iter().filter(|it| start.means(**it)).collect();
             assert_eq!(meant, [&Ticket(ticket)], "{text}");
             let others = all.0.iter().copied().filter(|it| it.0 != ticket);

@@ -19,20 +19,21 @@ use crate::{
 
 const MOST_HOLDERS: usize = 3;
 
-/// The asks to hand over: by whom, how long ago, and why.
+/// Describes an ask to hand over: by whom, how long ago, and why.
 #[must_use]
 pub fn asked(ask: &HandOverAsk, ago: Duration) -> String {
     plain(&format!("{} asked {} ago: {}", ask.by(), age(ago), ask.reason())).into_owned()
 }
 
-/// What `show --why` prints.
+/// Returns the text that `show --why` prints.
 #[must_use]
 pub fn page(seen: &Snapshot, ticket: Ticket, why: &Why) -> String {
     let lines = lines(seen, ticket, why);
     lines.iter().map(|line| format!("{}\n", plain(line))).collect()
 }
 
-/// A head, a line a reason, and how long it may still be.
+/// Explains a ticket in lines: its standing, one line a reason, and an estimate of the remaining
+/// wait.
 #[must_use]
 pub fn lines(seen: &Snapshot, ticket: Ticket, why: &Why) -> Vec<String> {
     match why {
@@ -65,7 +66,7 @@ fn waiting(seen: &Snapshot, ticket: Ticket, waits: &Waits) -> Vec<String> {
     [head].into_iter().chain(reasons).chain(estimate).chain(latest).collect()
 }
 
-/// One reason in one sentence.
+/// Says one reason in one sentence.
 #[must_use]
 pub fn reason_words(seen: &Snapshot, reason: &Reason) -> String {
     match reason {
@@ -80,7 +81,7 @@ pub fn reason_words(seen: &Snapshot, reason: &Reason) -> String {
         }
         Reason::LimitIsZero { .. } => "the limit is 0: it admits nobody".to_owned(),
         Reason::Unreachable => {
-            "nobody listens where it asked from: it is passed over until it is heard from"
+            "its client cannot be reached, so it is passed over until the client is heard from"
                 .to_owned()
         }
         Reason::AboveLimit { permits, limit } => format!(
@@ -136,7 +137,8 @@ fn about_others(seen: &Snapshot, reason: &Reason) -> String {
     }
 }
 
-/// Of holders that renew no more, those whose leases end first.
+/// Describes holders that have stopped renewing. Names those whose leases end first, and counts the
+/// others.
 fn silent(seen: &Snapshot, holders: &[HeldBy]) -> String {
     let told = holders.iter().take(MOST_HOLDERS).map(|held| {
         let words = late(held.not_renewed_for, held.valid_for);
@@ -149,8 +151,8 @@ fn silent(seen: &Snapshot, holders: &[HeldBy]) -> String {
     format!("may be dead or cut off: {}", told.join(" \u{b7} "))
 }
 
-/// Of a holder that renews no more: for how long not, and how long its lease lasts. `None` where
-/// there is no sign of that.
+/// Says for how long a holder has not renewed, and how long its lease still lasts. `None`: no
+/// renewal is overdue.
 #[must_use]
 pub fn not_renewed(holder: &Holder) -> Option<String> {
     let since = holder.not_renewed_for()?;
@@ -162,7 +164,7 @@ fn late(since: Option<Duration>, left: Option<Duration>) -> String {
     format!("not renewed for {since}; its lease ends in {left}")
 }
 
-/// The longest holders first: they are first in order of grants.
+/// Describes holders, the longest holders first. The list of holders is in the order of grants.
 fn by(seen: &Snapshot, holders: &Holders) -> String {
     let shown = holders.listed.iter().take(MOST_HOLDERS);
     let mut words: Vec<_> = shown.map(|held| holder(seen, held)).collect();
@@ -188,7 +190,7 @@ fn lease(held: &HeldBy) -> String {
     }
 }
 
-/// Its ticket, and what it says of itself.
+/// Describes a ticket by its short form and the description of its client.
 fn who(seen: &Snapshot, ticket: Ticket) -> String {
     let holders = seen.holders.iter().map(|row| (row.ticket, &row.about));
     let mut all = holders.chain(seen.waiters.iter().map(|row| (row.ticket, &row.about)));
@@ -198,14 +200,14 @@ fn who(seen: &Snapshot, ticket: Ticket) -> String {
     }
 }
 
-/// The description of a client: process, host and labels.
+/// Describes a client by its process, host and labels.
 #[must_use]
 pub fn origin(about: &About) -> String {
     let labels = about.labels.iter().map(|(key, value)| format!(" {key}={value}"));
     format!("{}@{}{}", about.pid, about.host, labels.collect::<String>())
 }
 
-/// `1 is`, `2 are`.
+/// Writes a number with its verb: `1 is`, `2 are`.
 #[must_use]
 pub fn are(number: u32) -> String {
     if number == 1 { "1 is".to_owned() } else { format!("{number} are") }
@@ -219,7 +221,7 @@ fn permits(permits: u64) -> String {
     }
 }
 
-/// Of a readers-writer lock, numbers of permits say nothing.
+/// Says how much a waiter wants. For a readers-writer lock, a number of permits would say nothing.
 fn wanted_words(seen: &Snapshot, wanted: u64) -> String {
     match seen.kind {
         Some(seinpaal::Kind::RwLock) => "the lock, too".to_owned(),

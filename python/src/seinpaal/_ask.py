@@ -1,4 +1,4 @@
-"""Asks that a holder hand over: what one says, and ways to wait for one."""
+"""Asks to hand over: their content, and ways to wait for one."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _LOOK = 0.05
 
 @dataclass(frozen=True)
 class HandOverAsk:
-    """Somebody asks a holder to hand over. It ends nothing."""
+    """A person asks a holder to hand over. The ask itself ends nothing."""
 
-    #: Who.
+    #: The person that asked.
     by: str
-    #: Why.
+    #: The reason.
     reason: str
 
 
 def wait(call: _native.Call[bool], end: float | None) -> bool:
-    """Waits until the call is done, and says whether it is; if not, it is cancelled."""
+    """Waits for a call, and returns whether it is done. A call that is not done is cancelled."""
     try:
         while True:
             left = _LOOK if end is None else end - time.monotonic()
@@ -44,7 +44,7 @@ def wait(call: _native.Call[bool], end: float | None) -> bool:
 
 
 def hear(of: weakref.ref[Permit], callback: Callable[[HandOverAsk], None]) -> None:
-    """Calls ``callback`` with each ask, for as long as anybody has the permit."""
+    """Calls ``callback`` with each ask, for as long as the permit is held."""
     permit = of()
     if permit is None or permit._native.is_released:
         return
@@ -60,8 +60,8 @@ def hear(of: weakref.ref[Permit], callback: Callable[[HandOverAsk], None]) -> No
             if ask is not None:
                 callback(HandOverAsk(*ask))
         finally:
-            # Also after a callback that raised. ``False``: the permit was lost, so nobody asks
-            # again.
+            # The loop goes on after a callback that raised. ``False`` means that the permit was
+            # lost, so nobody asks again.
             if is_asked:
                 hear(of, callback)
 

@@ -1,4 +1,4 @@
-"""The ends of blocks: what is given back, and what is raised."""
+"""The ends of blocks, which give permits back and raise errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Block:
         raise NotImplementedError
 
     def _trouble(self) -> Error | None:
-        """Why the end of a block must raise, whatever the store says."""
+        """The error that the end of a block must raise for any answer of the store, if any."""
         for permit in self._all():
             if permit._is_inherited:
                 return permit._forked()
@@ -30,7 +30,7 @@ class Block:
 
     @property
     def lost(self) -> Lost | None:
-        """How it was lost, if it was; by the clock, and not by what was last noted."""
+        """The cause of the loss, if there was one: by the clock, and not by the last note."""
         return next((one.lost for one in self._all() if one.lost is not None), None)
 
     @property
@@ -39,12 +39,12 @@ class Block:
         return all(permit.is_held for permit in self._all())
 
     def _release_all(self) -> list[_native.Call[None]]:
-        """Calls that give back what was not given back inside the block."""
+        """Calls that give back the permits that were not given back inside the block."""
         begun = (_released(one) for one in self._all() if not one._is_inherited)
         return [call for call in begun if call is not None]
 
     def release(self) -> None:
-        """Gives back, and waits until the store has confirmed it, for at most 5 s for each name.
+        """Gives permits back, and waits for the store's confirmation, at most 5 s for each name.
 
         A wait that is interrupted, and one that ends with :exc:`ReleaseUnknown`, goes on in the
         background.
@@ -71,7 +71,8 @@ class Block:
     ) -> None:
         trouble = self._trouble()
         calls = self._release_all()
-        # A block that must raise already knows its answer, so it does not wait for the store.
+        # A block that must raise does not wait for the store, because no answer changes what it
+        # raises.
         if trouble is not None:
             _drop(calls)
         else:
@@ -98,7 +99,8 @@ class Block:
             _drop(calls)
         else:
             trouble = _as_loss(_first([await _outcome_async(call) for call in calls]))
-        # The loss has cancelled the task. The program learns of the loss, and not of that.
+        # The loss has cancelled the task. The program learns of the loss, and not of the
+        # cancellation.
         if is_ours:
             raise trouble or Lost("lost") from raised
         if raised is None:
@@ -106,7 +108,7 @@ class Block:
 
 
 def _released(permit: Permit) -> _native.Call[None] | None:
-    """A call that gives the permit back; ``None``: it was given back before, or is just now."""
+    """A call that gives the permit back, or ``None`` if another call has done so or is doing so."""
     try:
         return permit._native.release()
     except NotHeld:
@@ -114,7 +116,7 @@ def _released(permit: Permit) -> _native.Call[None] | None:
 
 
 def _drop(calls: list[_native.Call[None]]) -> None:
-    """Gives back in the background."""
+    """Gives permits back in the background."""
     for call in calls:
         call.cancel()
 

@@ -23,7 +23,7 @@ log = logging.getLogger("seinpaal")
 
 
 class Desk:
-    """Calls that are under way, and what is done when they are done."""
+    """Calls under way, and the functions to call when they are done."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -32,17 +32,17 @@ class Desk:
         self._keys = itertools.count()
 
     def begin(self, call: Call[Any], done: Callable[[], None]) -> int | None:
-        """Starts a call; ``None`` if it is done already, and then nothing is called."""
+        """Starts a call, or returns ``None`` if it is done, and then does not call ``done``."""
         key = next(self._keys)
-        # Before the poll: the call may post its key while it is polled.
+        # The call is noted before the poll, because it may post its key while it is polled.
         self._calls[key] = (call, done)
-        # If it is not there any more, another thread has looked meanwhile, and has called ``done``.
+        # If the key is gone, another thread has polled the call meanwhile and has called ``done``.
         if call.poll(self.mailbox, key) and self._calls.pop(key, None) is not None:
             return None
         return key
 
     def forget(self, key: int) -> None:
-        """Calls nothing any more."""
+        """Forgets a call, so that nothing is called when it is done."""
         self._calls.pop(key, None)
 
     def look(self) -> None:
@@ -55,8 +55,8 @@ class Desk:
                 done()
 
 
-#: The desk of each loop. The loop keeps its desk, as a reader, and this does not. So both go
-#: together: what waited there is given back when a loop is closed.
+#: The desk of each loop. Only the loop keeps its desk alive, as a reader, so a desk goes with its
+#: loop. Requests that wait there are given up when the loop is closed.
 _desks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Desk]]
 _desks = weakref.WeakKeyDictionary()
 
@@ -73,13 +73,13 @@ def desk_of(loop: asyncio.AbstractEventLoop) -> Desk:
 
 
 async def run(call: Call[T]) -> T:
-    """Awaits a call. A task that is cancelled cancels the call: nothing stays held or queued."""
+    """Awaits a call. Cancelling the task cancels the call, so nothing stays held or queued."""
     await until_done(call)
     return call.take()
 
 
 async def until_done(call: Call[Any]) -> None:
-    """Awaits a call as `run` does, and leaves the answer to be taken."""
+    """Awaits a call as `run` does, but does not take the answer."""
     loop = asyncio.get_running_loop()
     desk = desk_of(loop)
     future: asyncio.Future[None] = loop.create_future()
@@ -127,28 +127,29 @@ def watcher() -> Watcher:
 
 
 def after_fork() -> None:
-    """Forgets the thread, which is the parent's, and the lock, which that thread may have held."""
+    """Forgets the parent's thread, and the lock, which that thread may have held."""
     global _watcher, _starting
     _watcher, _starting = None, threading.Lock()
 
 
 def tell(call: Call[T], callback: Callable[[T], None]) -> None:
-    """Calls back on the thread for callbacks when the call is done; never, if it is cancelled.
+    """Calls back on the thread for callbacks when the call is done, but not if it is cancelled.
 
-    If the call is done already, that is at once and on this thread.
+    If the call is done already, calls back at once and on this thread.
     """
 
     def done(caught: type[BaseException] = BaseException) -> None:
         try:
             answer = call.take()
         except RuntimeError:
-            return  # What was watched has been given back.
+            return  # The watched permit has been given back.
         try:
             callback(answer)
         except caught:
-            # Also `sys.exit()`: it would end the thread that all other callbacks need.
+            # `sys.exit()` is caught, too, because it would end the thread that all other callbacks
+            # need.
             log.exception("a callback of a permit failed")
 
     if watcher().desk.begin(call, done) is None:
-        # `sys.exit()` and Ctrl-C are this thread's own affair.
+        # `sys.exit()` and Ctrl-C belong to this thread, so they are raised here and not passed on.
         done(Exception)

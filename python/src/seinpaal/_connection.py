@@ -15,7 +15,7 @@ from ._permit import Permit, PermitSet
 from ._queue import Queue
 from ._want import Seconds, Want, in_seconds
 
-#: How long the end of the program waits for a store to take back what is held.
+#: How long the end of the program waits for a store to take permits and items back.
 _AT_EXIT = 1.0
 
 
@@ -37,13 +37,14 @@ class Seinpaal:
         # A thread holds the first lock for as long as it connects. The second is held for a moment
         # only, so tasks of an event loop can take it.
         self._connecting, self._noting = threading.Lock(), threading.Lock()
-        # Before it connects: a child may be forked while another thread holds the first lock.
+        # The object is noted before it connects, because a child may be forked while another thread
+        # holds the first lock.
         _fork.note(self)
 
     # ---- names
 
     def semaphore(self, name: str, limit: int | None = None, *, exactly: bool = False) -> Semaphore:
-        """At most ``limit`` permits of this name are held at once, by anybody on the same store.
+        """At most ``limit`` permits of this name are held at once, over all clients of the store.
 
         Without a limit: what the others stated, else 1. With ``exactly`` another limit is an error,
         also one that an operator set.
@@ -59,7 +60,7 @@ class Seinpaal:
         return RwLock(Lock(self, Want("read", name)), Lock(self, Want("write", name)))
 
     def queue(self, name: str) -> Queue:
-        """Items that wait for somebody to work on them."""
+        """A queue of items that wait for workers."""
         return Queue(self, name)
 
     # ---- several names at once
@@ -97,7 +98,7 @@ class Seinpaal:
 
     @property
     def address(self) -> str:
-        """Where the store is, without a password."""
+        """The address of the store, without a password."""
         return self._here().address
 
     def close(self) -> None:
@@ -158,7 +159,7 @@ class Seinpaal:
         return self._connection is not None and self._process == os.getpid()
 
     def _keep(self, connection: _native.Connection) -> None:
-        """Keeps a connection; if another thread or task was quicker, its drop closes it."""
+        """Keeps a connection. If another thread or task was quicker, its drop closes it."""
         with self._noting:
             if self._is_connected():
                 return
@@ -166,7 +167,7 @@ class Seinpaal:
         _close_at_end_of_child()
 
     def __reduce__(self) -> tuple[type[Seinpaal], tuple[str, str, float | None, float | None]]:
-        """Another process that is sent this connects by itself, on first use."""
+        """Pickles the arguments: a process that receives them connects anew, on first use."""
         return Seinpaal, (self._url, self._client, self._ttl, self._patience)
 
     def _after_fork(self) -> None:
@@ -190,7 +191,7 @@ def _wants(wanted: Sequence[Lock | Holding]) -> list[Want]:
 
 
 def _close_all() -> None:
-    """A program that ends gives back what it holds, if the store takes it within a second."""
+    """Gives back everything at the end of the program, if the store answers within a second."""
     for connection in _fork.connections():
         if connection._connection is not None and connection._process == os.getpid():
             connection._connection.close().wait_for(_AT_EXIT)
@@ -200,7 +201,7 @@ atexit.register(_close_all)
 
 
 def _close_at_end_of_child() -> None:
-    """Children of multiprocessing do not run what atexit was told, but what its own list says."""
+    """Registers the clean-up with multiprocessing, whose children do not run atexit's functions."""
     process, util = map(sys.modules.get, ("multiprocessing.process", "multiprocessing.util"))
     if process is not None and util is not None and process.parent_process() is not None:
         util.Finalize(None, _close_all, exitpriority=-10)

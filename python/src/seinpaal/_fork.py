@@ -1,4 +1,4 @@
-"""What a forked child does with what it inherited.
+"""Connections, permits and items in forked children.
 
 It has the memory of its parent and none of its threads. Nothing of the parent's is dropped, closed
 or asked: the native half leaves it alone. The child closes the one thing that would keep its
@@ -17,30 +17,29 @@ from .errors import Forked
 if TYPE_CHECKING:
     from ._connection import Seinpaal
 
-#: Every `Seinpaal` that this process has, whether or not it is connected; those that it inherited,
-#: too.
+#: Every `Seinpaal` of this process, connected or not, and inherited ones, too.
 _connections: weakref.WeakKeyDictionary[Seinpaal, None] = weakref.WeakKeyDictionary()
 
 #: The process that imported this module.
 _born_in = os.getpid()
 
-#: What a child inherits without what makes it work, by the scheme of the URL: the store, and what
-#: breaks.
+#: The stores that do not work in a forked child, by the scheme of the URL: the store, and the part
+#: that breaks.
 _BROKEN_BY_FORK = {
-    # A child inherits the memory of who locks what, but none of the locks, so its database would be
-    # removed from under it when others leave.
+    # A child inherits SQLite's memory of its file locks, but not the locks, so other processes
+    # would remove the database under the child when they leave.
     "file": ("an embedded store (file:)", "SQLite"),
-    # Its sockets are watched by a thread of the process, which a child lacks, through a descriptor
-    # that both would share.
+    # A thread, which a child lacks, watches the client's sockets, through a descriptor that parent
+    # and child would share.
     "zookeeper": ("a ZooKeeper store", "its client"),
 }
 
-#: By scheme: the process that opened such a store in this memory first.
+#: The process that first opened a store of each scheme in this memory.
 _opened_by: dict[str, int] = {}
 
 
 def note(connection: Seinpaal) -> None:
-    """Notes what a child must be told of, before it is used."""
+    """Notes a connection before it is used, so that a forked child can find it."""
     _connections[connection] = None
 
 
@@ -51,7 +50,7 @@ def connections() -> list[Seinpaal]:
 
 
 def open_here(url: str) -> None:
-    """Notes that a store is opened here, or refuses it where what it needs is another process's."""
+    """Notes that a store is opened here. Refuses it if the parent has used what the store needs."""
     scheme = url.partition(":")[0]
     if scheme not in _BROKEN_BY_FORK:
         return
@@ -66,7 +65,7 @@ def open_here(url: str) -> None:
 
 
 def url_here(url: str) -> str:
-    """The URL in this process: a store in memory is of one process, so a child has its own."""
+    """The URL in this process. A store in memory belongs to one process, so a child has its own."""
     if url.startswith("memory:") and os.getpid() != _born_in:
         return f"{url}-{os.getpid()}"
     return url

@@ -1,4 +1,4 @@
-"""Blocks that hold something: what happens at their ends, and when it is lost in between."""
+"""Blocks that hold a permit or an item: their ends, and losses inside them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .errors import Lost
 
 
 class Watched(Protocol):
-    """Something that can be lost."""
+    """A permit or an item, which can be lost."""
 
     def watch(self) -> Call[str]:
-        """A call that ends when it is lost."""
+        """A call that ends at the loss."""
         ...
 
 
@@ -45,8 +45,8 @@ class Cancellation:
 
         key = self._desk.begin(call, done)
         if key is None:
-            # It is lost already. The loop cancels the task later: by then the block may have ended,
-            # and a task that has left its block must not be cancelled.
+            # The permit is lost already. The loop calls this later, because a task that has left
+            # its block by then must not be cancelled.
             self._loop.call_soon(done)
         else:
             self._keys.append(key)
@@ -57,7 +57,7 @@ class Cancellation:
             self._task.cancel()
 
     def end(self, raised: type[BaseException] | None) -> bool:
-        """Ends the watch, and returns whether this has caused what was raised."""
+        """Ends the watch, and returns whether this watch has caused the cancellation."""
         self._is_over = True
         for key in self._keys:
             self._desk.forget(key)
@@ -68,8 +68,8 @@ class Cancellation:
 
 
 def _cancelling(task: asyncio.Task[object]) -> int:
-    # Before Python 3.11 nobody counts, and a cancellation in a block that was lost is taken for the
-    # block's own.
+    # Before Python 3.11 there is no count of cancellations, so a cancellation in a block whose
+    # permit was lost counts as the block's own.
     count = getattr(task, "cancelling", None)
     return count() if count is not None else 0
 

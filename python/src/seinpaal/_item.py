@@ -1,4 +1,4 @@
-"""The item in hand: what to work on, until it is ended or lost."""
+"""The item in hand, until it is ended or lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 class Item:
-    """An item to work on, until it is acknowledged, failed, given back, or nobody has it any more.
+    """An item to work on, until it is acknowledged, failed, given back or no longer referenced.
 
     ``with item:`` acknowledges it at the end of the block, or fails it with what was raised. An
     item that is dropped without any of these has failed, and is delivered again. In a forked child
@@ -32,7 +32,7 @@ class Item:
         self._native = native
         self._process = os.getpid()
         self._cancellation: Cancellation | None = None
-        #: How it ended, once that is known, in the words of a worker's counts.
+        #: The end of the delivery, once it is known, as the name of a worker's count.
         self._fate: str | None = None
 
     @property
@@ -61,7 +61,7 @@ class Item:
 
     @property
     def attempt(self) -> int:
-        """Which delivery this is, from 1."""
+        """The number of this delivery among those of the item, from 1."""
         return self._native.attempt
 
     @property
@@ -101,7 +101,7 @@ class Item:
 
     @property
     def lost(self) -> Lost | None:
-        """How this delivery was lost, if it was: somebody else may have the item."""
+        """The cause of the loss, if this delivery was lost: another worker may have the item."""
         if self._process != os.getpid():
             return lost(self._native.queue, f"it belongs to process {self._process}")
         how = self._native.lost
@@ -113,7 +113,7 @@ class Item:
         _call.tell(self._mine().watch(), lambda how: callback(lost(queue, how)))
 
     def acknowledge(self) -> None:
-        """Says that the item is done, and waits until the store has confirmed it."""
+        """Ends the delivery as done, and waits until the store has confirmed that."""
         self._confirm("acknowledged", self._mine().acknowledge())
 
     async def acknowledge_async(self) -> None:
@@ -133,7 +133,7 @@ class Item:
         return await self._confirm_async("failed", failing)
 
     def give_back(self, delay: Seconds = 0.0) -> None:
-        """Leaves the item to somebody else, after ``delay``; this delivery does not count."""
+        """Leaves the item to another worker, after ``delay``. This delivery does not count."""
         self._confirm("given_back", self._mine().give_back(in_seconds(delay) or 0.0))
 
     async def give_back_async(self, delay: Seconds = 0.0) -> None:
@@ -217,13 +217,13 @@ class Item:
 
 
 def reason(raised: BaseException) -> str:
-    """The text that is kept about a failure; also of an exception that cannot tell its own."""
+    """The text that is kept about a failure, even if the exception's own text cannot be made."""
     kind = type(raised).__name__
     try:
         text = str(raised)
     except Exception:
         text = "(its text could not be made)"
-    # A surrogate, as in a name of a file that is not UTF-8, cannot be stored.
+    # A surrogate cannot be stored. The name of a file that is not UTF-8 has some.
     told = f"{kind}: {text}" if text else kind
     return told.encode(errors="backslashreplace").decode()
 

@@ -35,7 +35,7 @@ class Snapshot:
 
     #: The limit in force.
     limit: int
-    #: Why the name is paused, if it is.
+    #: The reason for which the name is paused, if it is.
     paused: str | None
     #: How many permits are held.
     permits_held: int
@@ -43,13 +43,13 @@ class Snapshot:
     holders_total: int
     #: How many tickets wait.
     waiting_total: int
-    #: The tickets that hold, in order of their grants, perhaps not all.
+    #: The first tickets that hold, in the order of their grants.
     holders: list[str]
-    #: The tickets that wait, in the order in which they will be served, perhaps not all.
+    #: The first tickets that wait, in the order of service.
     waiters: list[str]
-    #: What the slots are called, from slot 0 up; empty if they have no names.
+    #: The names of the slots, from slot 0 up. Empty if the slots have no names.
     slot_names: list[str]
-    #: Who asked which ticket to hand over, the oldest first; of those in ``holders``.
+    #: For each ticket of ``holders`` that was asked to hand over: its asks, the oldest first.
     asks: dict[str, list[HandOverAsk]]
 
 
@@ -59,13 +59,13 @@ def _snapshot(read: dict[str, Any]) -> Snapshot:
     return Snapshot(**read, asks=told)
 
 
-#: Held for a moment by whoever enters or leaves a block. A signal handler and a finalizer may do so
-#: while their own thread does.
+#: Held for a moment by each thread that enters or leaves a block. Reentrant, because a signal
+#: handler or a finalizer may enter or leave a block while its thread does so.
 _mutex = threading.RLock()
 
 
 def _after_fork() -> None:
-    """Forgets who held the mutex: perhaps a thread of the parent."""
+    """Forgets the holder of the mutex, which may be a thread of the parent."""
     global _mutex
     _mutex = threading.RLock()
 
@@ -85,7 +85,7 @@ class _Entered:
         return permit
 
     def pop(self) -> Permit | None:
-        """The permit of the block that is left here; ``None``: nobody can say which one that is.
+        """The permit of the block that is left here, or ``None`` if that is ambiguous.
 
         A block that another thread or task has entered is known if it is the only one.
         """
@@ -102,7 +102,7 @@ class _Entered:
             return permit
 
     def count(self) -> int:
-        """How many blocks are open."""
+        """The number of open blocks."""
         with _mutex:
             return sum(map(len, self._permits.values()))
 
@@ -145,7 +145,8 @@ class Holding:
         try:
             return self._entered.push(permit).__enter__()
         except BaseException:
-            # A signal handler has raised: the block is not entered, and nobody will leave it.
+            # A signal handler has raised, so the block is not entered and ``__exit__`` will not be
+            # called.
             self._entered.forget(permit)
             raise
 
@@ -255,12 +256,12 @@ class Lock(Holding):
         return Permit(self._connection, permit) if permit is not None else None
 
     def attach(self, ticket: str, **options: Unpack[Options]) -> Permit:
-        """Becomes the holder of a ticket that was detached. If it is held, its holder loses it."""
+        """Becomes the holder of a detached ticket. If the ticket is held, its holder loses it."""
         want = self._want.described(options)
         return Permit(self._connection, self._connection._here().attach(want, ticket).wait())
 
     def snapshot(self) -> Snapshot:
-        """Reads who holds and who waits."""
+        """Reads the holders and waiters."""
         return _snapshot(self._connection._here().snapshot(self._want).wait())
 
     async def snapshot_async(self) -> Snapshot:
@@ -269,7 +270,7 @@ class Lock(Holding):
         return _snapshot(await _call.run(native.snapshot(self._want)))
 
     def evict(self, ticket: str) -> None:
-        """Ends somebody's lease or place in the line. Its owner learns of it at once."""
+        """Ends the lease or the place in line of another client, which learns of it at once."""
         self._connection._here().evict(self._want, ticket).wait()
 
     def ask_holder(self, ticket: str, reason: str, *, by: str | None = None) -> None:
@@ -291,7 +292,7 @@ class Lock(Holding):
         return native.ask_holder(self._want, ticket, _this_user() if by is None else by, reason)
 
     def pause(self, reason: str) -> None:
-        """Admits nobody until :meth:`resume`; who holds, holds."""
+        """Admits nobody until :meth:`resume`. Holders keep their permits."""
         self._connection._here().pause(self._want, reason).wait()
 
     def resume(self) -> None:
@@ -299,7 +300,7 @@ class Lock(Holding):
         self._connection._here().pause(self._want, None).wait()
 
     def __reduce__(self) -> tuple[type[Lock], tuple[Seinpaal, Want]]:
-        """It can be sent to another process."""
+        """Pickles the lock, so that it can be sent to another process."""
         return type(self), (self._connection, self._want)
 
     def __repr__(self) -> str:
@@ -307,14 +308,14 @@ class Lock(Holding):
 
 
 class Semaphore(Lock):
-    """At most ``limit`` permits of a name are held at once, by anybody on the same store."""
+    """At most ``limit`` permits of a name are held at once, over all clients of the store."""
 
     def set_limit(self, limit: int) -> None:
-        """Sets the limit as an operator: in force whatever callers state, until it is unset."""
+        """Sets the limit as an operator. Until it is unset, it overrides what callers state."""
         self._connection._here().set_limit(self._want, limit).wait()
 
     def name_slots(self, names: Sequence[str]) -> None:
-        """Gives the slots these names, from slot 0 up, and sets the limit to how many they are.
+        """Gives the slots these names, from slot 0 up, and sets the limit to their number.
 
         While anybody holds or waits, names can only be added at the end. Setting or unsetting the
         limit removes them.
@@ -322,12 +323,12 @@ class Semaphore(Lock):
         self._connection._here().name_slots(self._want, list(names_in(names))).wait()
 
     def unset_limit(self) -> None:
-        """Lets go of a limit that was set, and of the names of slots."""
+        """Removes a limit that was set, and the names of slots."""
         self._connection._here().set_limit(self._want, None).wait()
 
 
 def _this_user() -> str:
-    """USER@HOST, by which people know each other on several machines."""
+    """USER@HOST, by which people on several machines know each other."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

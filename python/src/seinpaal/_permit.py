@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 class Permit(Block):
-    """Permits that are held, until this is released, its block ends, or nobody has it any more.
+    """Permits that are held until this is released, its block ends or nothing refers to it.
 
     It is renewed by a thread that needs neither the GIL nor an event loop. A permit belongs to the
     process that acquired it: a child that inherited it holds nothing.
     """
 
     def __init__(self, connection: Seinpaal, native: _native.Permit) -> None:
-        # Kept, so that a forked child can close the descriptors that it inherited.
+        # The connection is kept, so that a forked child can close the descriptors that it
+        # inherited.
         self._connection = connection
         self._native = native
         self._process = os.getpid()
@@ -57,7 +58,7 @@ class Permit(Block):
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """All slots held; of a writer's million, the first 1024."""
+        """All slots that are held. For a writer, the first 1024 of its million."""
         return tuple(self._native.slots)
 
     @property
@@ -72,7 +73,7 @@ class Permit(Block):
 
     @property
     def permits(self) -> int:
-        """How many permits this is."""
+        """The number of permits."""
         return self._native.permits
 
     @property
@@ -95,7 +96,7 @@ class Permit(Block):
 
     @property
     def lost(self) -> Lost | None:
-        """How it was lost, if it was."""
+        """The cause of the loss, if the permit was lost."""
         if self._is_inherited:
             return lost(self.name, str(self._forked()))
         how = self._native.lost
@@ -104,15 +105,15 @@ class Permit(Block):
     def on_lost(self, callback: Callable[[Lost], None]) -> None:
         """Calls ``callback`` once when the permit is lost, on a thread of this package.
 
-        If the permit is lost already, that is at once. The callback is not called when the permit
-        is given back, nor in a child process.
+        If the permit is lost already, the call is at once. The callback is not called when the
+        permit is given back, nor in a child process.
         """
         self._check()
         name = self.name
         _call.tell(self._native.watch(), lambda how: callback(lost(name, how)))
 
     def asked(self, timeout: Seconds | None = None) -> HandOverAsk | None:
-        """Waits until somebody asks that the permit be handed over, and returns who and why.
+        """Waits until a person asks for the permit, and returns the ask.
 
         ``None``: nobody asked in this time. The permit stays held: the holder decides. Each ask is
         told once, also one that came before anybody waited here. Raises :exc:`Lost` if the permit
@@ -156,7 +157,7 @@ class Permit(Block):
         hear(weakref.ref(self), callback)
 
     def downgrade(self) -> Permit:
-        """Makes a reader of a writer, with no moment in between for another writer."""
+        """Makes a reader of a writer. No other writer is admitted in between."""
         self._check()
         return Permit(self._connection, self._native.downgrade().wait())
 
@@ -206,7 +207,7 @@ class Permit(Block):
 
 
 class PermitSet(Block):
-    """Permits of several names, held together: if one is lost, all are taken for lost."""
+    """Permits of several names, held together: if one is lost, all count as lost."""
 
     def __init__(self, permits: tuple[Permit, ...]) -> None:
         self._permits = permits

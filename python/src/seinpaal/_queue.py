@@ -1,4 +1,4 @@
-"""Queues: items that wait for somebody to work on them."""
+"""Queues of items that wait for workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Pushed:
 
     #: The number of the item.
     id: int
-    #: Whether an item with this deduplication key was there already: then ``id`` is that one's.
+    #: Whether the queue had an item with this deduplication key already. If so, ``id`` is the
+    #: number of that item.
     is_duplicate: bool
 
 
@@ -40,9 +41,9 @@ class QueueSnapshot:
 
 
 class GiveBack(Exception):
-    """Raised by a handler to leave its item to others after ``delay``. It counts as no delivery.
+    """Raised by a handler to leave its item to others after ``delay``. The delivery does not count.
 
-    A ``delay`` below 0, for example until a moment that has passed, is none.
+    A ``delay`` below 0, for example until a moment that has passed, counts as 0.
     """
 
     def __init__(self, delay: Seconds = 0.0) -> None:
@@ -51,9 +52,9 @@ class GiveBack(Exception):
 
 
 class Queue:
-    """Items that wait for somebody to work on them.
+    """A queue of items that wait for workers.
 
-    Whoever pops an item has a lease of it, which is renewed meanwhile.
+    A worker that pops an item has a lease on it, which is renewed while it works.
     """
 
     def __init__(self, connection: Seinpaal, name: str) -> None:
@@ -119,7 +120,7 @@ class Queue:
         return Item(self._connection, item) if item is not None else None
 
     def snapshot(self) -> QueueSnapshot:
-        """Reads how the queue stands."""
+        """Reads the counts of the queue."""
         return QueueSnapshot(**self._connection._here().queue_snapshot(self._name).wait())
 
     def set_limit(self, limit: int | None) -> None:
@@ -136,7 +137,7 @@ class Queue:
         retry: Callable[[int], float] | None = None,
     ) -> Worker:
         """Works on items as they come, at most ``concurrency`` at a time. See :class:`Worker`."""
-        # Here, because that module imports this one.
+        # Imported here, because that module imports this one.
         from ._worker import Worker
 
         return Worker(self, handler, concurrency, ttl, in_seconds(grace) or 0.0, retry)
@@ -146,7 +147,7 @@ class Queue:
         return self._connection._here().pop(self._name, want)
 
     def __reduce__(self) -> tuple[type[Queue], tuple[Seinpaal, str]]:
-        """It can be sent to another process."""
+        """Pickles the queue, so that it can be sent to another process."""
         return Queue, (self._connection, self._name)
 
     def __repr__(self) -> str:
@@ -162,7 +163,7 @@ def _new_item(
     deliveries: int | None,
     labels: Mapping[str, str] | None,
 ) -> NewItem:
-    # Not `bytes(payload)`: of a number that makes so many zeros.
+    # Not `bytes(payload)`, which makes a payload of zeros out of a number.
     text = payload.encode() if isinstance(payload, str) else bytes(memoryview(payload))
     key = (dedup[0], in_seconds(dedup[1]) or 0.0) if dedup is not None else None
     named = tuple((labels or {}).items())

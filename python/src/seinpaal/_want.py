@@ -15,7 +15,7 @@ Seconds = Union[float, timedelta]
 
 
 class Options(TypedDict, total=False):
-    """How permits are asked for."""
+    """The options of a request for permits."""
 
     #: Stop waiting after this long. Default: never.
     timeout: Seconds | None
@@ -25,12 +25,12 @@ class Options(TypedDict, total=False):
     priority: int
     #: How long the lease lasts without renewal, 100 ms to 24 h. Default: the connection's.
     ttl: Seconds | None
-    #: Refuse the request if this many wait already. Default: however many wait.
+    #: Refuse the request if this many wait already. Default: never.
     max_waiting: int | None
-    #: Shown to people who look at holders and waiters.
+    #: Texts that are shown with the holder or waiter.
     labels: Mapping[str, str]
-    #: Wait for the slots that are called so: one name, or at most as many as there are permits.
-    #: Default: any.
+    #: Wait for the slots with these names: one name, or a list of at most as many names as permits.
+    #: Default: any slots.
     slot_names: str | Sequence[str]
 
 
@@ -89,7 +89,7 @@ class ItemWant:
 
 
 def names_in(names: str | Sequence[str]) -> tuple[str, ...]:
-    """The names: one that stands alone, or several."""
+    """A list of names, from one name or several."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
@@ -98,7 +98,7 @@ def in_seconds(length: Seconds | None) -> float | None:
     if isinstance(length, timedelta):
         return length.total_seconds()
     try:
-        # Python's whole numbers are of any size.
+        # A whole number of Python may be too large for a float.
         return float(length) if isinstance(length, int) else length
     except OverflowError:
         raise BadSetting("a time is a number of seconds, not a number that long") from None

@@ -20,7 +20,7 @@ from ._queue import GiveBack, Queue
 from ._want import Seconds, delay_in_seconds
 from .errors import BadInput, BadSetting, Error, StoreError
 
-#: How long a worker waits before it asks a store again that does not answer.
+#: How long a worker waits before it asks again if the store does not answer.
 _PAUSE = 1.0
 
 #: How often the main thread looks for signals while it waits.
@@ -29,19 +29,19 @@ _LOOK = 0.05
 
 @dataclass
 class Counts:
-    """The counts of the items that a worker worked on, by their ends, whoever ended them."""
+    """The counts of the items that a worker worked on, by their ends."""
 
     acknowledged: int = 0
-    #: Left to others: because the handler said so, or at the shutdown.
+    #: Given back for other workers: by the handler, or at the shutdown.
     given_back: int = 0
-    #: Failed, to be delivered again.
+    #: Failed, and delivered again later.
     failed: int = 0
-    #: Failed for the last time: dead letters.
+    #: Failed for the last time, so dead letters now.
     died: int = 0
-    #: Lost before they were done: others may have worked on them, too.
+    #: Lost before they were done, so other workers may have worked on them, too.
     lost: int = 0
-    #: Ended, and the store has not confirmed it, because it was silent or the grace period was
-    #: over: they may be delivered once more.
+    #: Ended without a confirmation, because the store was silent or the grace period was over, so
+    #: they may be delivered once more.
     unknown: int = 0
     _mutex: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -55,7 +55,7 @@ class _Shutdown(BaseException):
 
 
 def _back_off(attempt: int) -> float:
-    """A second, doubled each time, five minutes at most."""
+    """The default back-off: a second, doubled for each delivery, at most five minutes."""
     return min(2.0 ** min(attempt - 1, 20), 300.0)
 
 
@@ -73,8 +73,8 @@ class Worker:
     the usual back-off. A number below 0 is no delay.
 
     :meth:`run` works on threads, :meth:`run_async` on tasks, with a coroutine function for its
-    handler. At the shutdown no item is taken any more; running handlers may go on for ``grace``;
-    what they have not done by then is given back.
+    handler. At the shutdown no item is taken any more. Running handlers may go on for ``grace``,
+    and then their items are given back.
     """
 
     def __init__(
@@ -127,12 +127,12 @@ class Worker:
         ]
         try:
             with _raising(signals):
-                # A signal that comes while threads are started ends that, too: the first may have
-                # an item already.
+                # Inside the `try`, because a signal may come while threads are started, and the
+                # first thread may have an item already.
                 for thread in threads:
                     thread.start()
-                # A signal that comes just before a wait, or to another thread, does not end that
-                # wait.
+                # The wait is short and repeated, because a signal that comes just before a wait, or
+                # to another thread, does not end the wait.
                 while not self._stopping.wait(_LOOK):
                     pass
         except _Shutdown:
@@ -148,7 +148,7 @@ class Worker:
         until = time.monotonic() + self._grace
         for thread in threads:
             left = max(0.0, until - time.monotonic())
-            # A join takes no more than this, and `grace` may be infinite.
+            # `join` accepts no longer time, and `grace` may be infinite.
             thread.join(min(left, threading.TIMEOUT_MAX))
         # A thread cannot be ended from outside. Its handler may go on, without the item.
         for item in list(self._hands):
@@ -160,7 +160,7 @@ class Worker:
             while not self._stopping.is_set():
                 self._serve_one()
         except BaseException as error:
-            # A thread that ends by an error ends the worker, and is not missing without a word.
+            # An error that ends a thread ends the worker, so that no thread is missing unnoticed.
             self._fail(error)
 
     def _serve_one(self) -> None:
@@ -219,7 +219,7 @@ class Worker:
         try:
             self._end(lambda: item.fail(what, delay_in_seconds(self._retry(item.attempt))))
         except BaseException:
-            # The program's `retry` is wrong, which ends the worker. The item comes again.
+            # The program's `retry` has raised, which ends the worker. The item is delivered again.
             self._end(lambda: item.fail(what, _back_off(item.attempt)))
             raise
 
@@ -232,7 +232,7 @@ class Worker:
             pass  # The item knows, and is counted by that.
 
     def _count(self, item: Item) -> None:
-        """Once for each item: the grace period may be over before its handler is done."""
+        """Counts an item once, although its handler and the end of the grace period may end it."""
         with self._counting:
             if item not in self._hands:
                 return
@@ -244,8 +244,8 @@ class Worker:
     async def run_async(self, stop: asyncio.Event | None = None) -> Counts:
         """Works until ``stop`` is set. A handler whose delivery is lost is cancelled.
 
-        If the task that runs this is cancelled, the handlers are, and what they worked on is given
-        back.
+        If the task that runs this is cancelled, the handlers are cancelled, too, and their items
+        are given back.
         """
         stop = stop if stop is not None else asyncio.Event()
         self._is_cancelling = False
@@ -299,7 +299,7 @@ class Worker:
                 item._fate = item._fate or "lost"
                 return
             if not self._is_cancelled():
-                # The handler awaited something that was cancelled: it failed by that.
+                # The handler awaited a task that was cancelled, so the handler has failed.
                 await self._end_failed_async(item, cancelled)
                 return
             # The shutdown has cancelled the handler. A second cancellation must not stop the call
@@ -325,7 +325,8 @@ class Worker:
     def _is_cancelled(self) -> bool:
         """Whether somebody has cancelled the current task."""
         count = getattr(asyncio.current_task(), "cancelling", None)
-        # Before Python 3.11 nobody counts, and only a cancellation by the worker is known.
+        # Before Python 3.11 there is no count of cancellations, so only cancellations by the worker
+        # are known.
         return self._is_cancelling if count is None else count() > 0
 
     async def _end_failed_async(self, item: Item, raised: BaseException) -> None:

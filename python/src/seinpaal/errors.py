@@ -1,4 +1,4 @@
-"""The errors. Their words are the Rust crate's; their classes say what a program can do."""
+"""The errors. Their texts come from the Rust crate, and their classes say what a program can do."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class Error(Exception):
-    """Everything that this package raises is one of these."""
+    """The base class of every error of this package."""
 
 
 class BadInput(Error, ValueError):
@@ -47,15 +47,15 @@ class BadInput(Error, ValueError):
 
 
 class BadUrl(BadInput):
-    """The URL of the store is not one."""
+    """The URL of the store is invalid."""
 
 
 class BadName(BadInput):
-    """Not a name."""
+    """The name is invalid."""
 
 
 class BadCount(BadInput):
-    """Not a limit, a number of permits or a priority."""
+    """A limit, a number of permits or a priority is out of range."""
 
 
 class BadSetting(BadInput):
@@ -93,7 +93,7 @@ class Lost(Error):
 
 
 class Busy(Error):
-    """Others were in the way. The same request may be granted later."""
+    """Other clients hold the permits or wait. An equal request may be granted later."""
 
 
 class TimedOut(Busy, TimeoutError):
@@ -105,7 +105,7 @@ class TooManyWaiting(Busy):
 
 
 class AcquireError(Error):
-    """Permits that cannot be had like this."""
+    """The permits cannot be granted to a request like this."""
 
 
 class NamedTwice(AcquireError):
@@ -117,7 +117,7 @@ class OtherKind(AcquireError):
 
 
 class OtherLimit(AcquireError):
-    """Other clients or an operator say that the limit is another."""
+    """Other clients or an operator have stated another limit."""
 
     def __init__(self, message: str, *, stored: int = 0, stated: int = 0) -> None:
         super().__init__(message)
@@ -139,7 +139,7 @@ class TooMany(AcquireError):
 
 
 class Ended(AcquireError):
-    """Somebody ended the request while it waited."""
+    """An operator or another client ended the request while it waited."""
 
 
 class NoSuchTicket(AcquireError):
@@ -147,11 +147,11 @@ class NoSuchTicket(AcquireError):
 
 
 class NoSuchSlot(AcquireError):
-    """No slot of the name is called so."""
+    """No slot of the name has this name."""
 
 
 class SlotsInUse(AcquireError):
-    """Holders and waiters go by the present names of the slots."""
+    """Holders and waiters use the present names of the slots, so the names cannot change."""
 
 
 class Waits(AcquireError):
@@ -159,11 +159,11 @@ class Waits(AcquireError):
 
 
 class ReleaseError(Error):
-    """Permits were not given back, or perhaps not."""
+    """Permits were not given back, or it is unknown whether they were."""
 
 
 class NotHeld(ReleaseError):
-    """They had been lost, or given back, before."""
+    """The permits had been lost or given back before."""
 
 
 class NotAWriter(ReleaseError):
@@ -171,21 +171,21 @@ class NotAWriter(ReleaseError):
 
 
 class ReleaseUnknown(ReleaseError):
-    """The store did not answer in time. It is told again in the background."""
+    """The store did not answer in time. The release is sent again in the background."""
 
     def __init__(self, message: str, *, at_most: float | None = None) -> None:
         super().__init__(message)
-        #: The permits are free after this many seconds at the latest; ``None``: when this process
+        #: The permits are free after this many seconds at the latest. ``None``: when this process
         #: ends.
         self.at_most = at_most
 
 
 class PushUnknown(Error):
-    """The item may be in the queue or not. Pushing it again is safe with a deduplication key."""
+    """The item may or may not be in the queue. Pushing again is safe with a deduplication key."""
 
 
 class FinishUnknown(Error):
-    """The delivery may have been ended or not."""
+    """The delivery may or may not have ended."""
 
 
 class NoSuchItem(Error):
@@ -193,4 +193,4 @@ class NoSuchItem(Error):
 
 
 class QueueUnknown(Error):
-    """What was asked about a queue may have been done or not."""
+    """The request about a queue may or may not have been executed."""

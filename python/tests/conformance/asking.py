@@ -1,4 +1,4 @@
-"""Somebody asks a holder to hand over."""
+"""A person asks a holder to hand over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ask(client: Client, ticket: str, by: str) -> None:
 
 
 def told(client: Client, permit: seinpaal.Permit) -> seinpaal.HandOverAsk:
-    """The next ask that a holder is told of."""
+    """The next ask that a holder hears."""
     ask = client.begin(permit.asked, permit.asked_async).result(SOON)
     assert ask is not None
     return ask

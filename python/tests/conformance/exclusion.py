@@ -82,7 +82,7 @@ def clients_that_come_and_go_never_hold_more_than_the_limit(stage: Stage) -> Non
 
 
 def in_parallel(work: object, many: int) -> None:
-    """Runs it on so many threads, and fails if one of them fails."""
+    """Runs a function on so many threads, and fails if one of them fails."""
     assert callable(work)
     failures: list[BaseException] = []
 

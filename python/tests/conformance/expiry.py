@@ -83,7 +83,8 @@ def a_waiter_that_died_is_not_granted_later(stage: Stage) -> None:
     # On a server its place ends after 15 s.
     until(lambda: holder.look().waiting_total == 0)
     if stage.kind == "zookeeper":
-        # There nobody knows that it died, and the permit is its own, until its session ends.
+        # On ZooKeeper nobody knows that the client died until its session ends, so it keeps the
+        # permit.
         until(lambda: holder.look().permits_held == 0)
     assert holder.look().permits_held == 0
 

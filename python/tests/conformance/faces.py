@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Face(Protocol):
-    """Begins a request, and tells by a future how it ends."""
+    """Begins a request, and returns a future of its result."""
 
     #: Whether a request can be cancelled by :meth:`Future.cancel`.
     cancels: bool
@@ -20,11 +20,11 @@ class Face(Protocol):
     def begin(
         self, plain: Callable[[], T], coroutine: Callable[[], Coroutine[Any, Any, T]]
     ) -> Future[T]:
-        """Begins the one or the other of two requests that mean the same."""
+        """Begins the blocking or the asynchronous form of a request."""
         ...
 
     def close(self) -> None:
-        """Ends what the face needs."""
+        """Ends the threads or the loop of the face."""
         ...
 
 
@@ -67,7 +67,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine(), self._loop)
 
     def on_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Runs something as a task of the loop."""
+        """Runs a coroutine as a task of the loop."""
         return asyncio.run_coroutine_threadsafe(work(), self._loop).result(60)
 
     def close(self) -> None:

@@ -58,7 +58,7 @@ MANY = 10_000
 def ten_thousand_waiters_at_one_name_are_served_in_order(stage: Stage) -> None:
     client = stage.limited(0)
     assert isinstance(stage.face, Loop)
-    # With a timeout for who waits: a test that fails does not hang.
+    # With a timeout for the waiter, so that a test that fails does not hang.
     turnstile = client.semaphore()
 
     async def all_wait() -> list[int]:

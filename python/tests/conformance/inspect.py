@@ -1,4 +1,4 @@
-"""What is seen from outside."""
+"""Snapshots of a name."""
 
 from __future__ import annotations
 

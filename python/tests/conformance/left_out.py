@@ -1,4 +1,4 @@
-"""The cases that are not told through Python, and why."""
+"""The cases that are not told through Python, with the reasons."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ THREE = ["GPU-0", "GPU-1", "board b"]
 
 
 def named(stage: Stage) -> Client:
-    """One who asks for permits of a name with three slots that have names."""
+    """A client of a name with three slots that have names."""
     client = stage.client()
     client.semaphore().name_slots(THREE)
     return client

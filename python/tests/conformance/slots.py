@@ -1,4 +1,4 @@
-"""Places among those who hold."""
+"""The slots of holders."""
 
 from __future__ import annotations
 

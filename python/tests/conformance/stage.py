@@ -17,10 +17,10 @@ from .faces import Face
 
 T = TypeVar("T")
 
-#: How long anything may take that is bound to come, in seconds.
+#: How long to wait for an event that must happen, in seconds. No verdict depends on this time.
 SOON = 60
 
-#: A program that asks for the name, says so, and lives until it is killed.
+#: A program that asks for the name, prints each step, and lives until it is killed.
 ELSEWHERE = """
 import sys, seinpaal
 connection = seinpaal.connect(sys.argv[1])
@@ -36,7 +36,7 @@ sys.stdin.read()
 
 
 class Stage:
-    """Where one case plays. Everything that it opens is closed at its end."""
+    """The stage of one case. Everything that it opens is closed at its end."""
 
     def __init__(self, kind: str, url: str, name: str, face: Face) -> None:
         self.kind = kind
@@ -57,7 +57,7 @@ class Stage:
         return self._open.enter_context(seinpaal.connect(self.url))
 
     def client(self) -> Client:
-        """One who asks for permits, with a connection of its own."""
+        """A client with a connection of its own."""
         return Client(self, self.connection())
 
     def limited(self, limit: int) -> Client:
@@ -67,7 +67,7 @@ class Stage:
         return client
 
     def worker(self) -> Worker:
-        """One who pushes and pops items, with a connection of its own."""
+        """A client of the queue, with a connection of its own."""
         return Worker(self, self.connection().queue(self.name))
 
     def elsewhere(self, kind: str, **options: Any) -> Elsewhere:
@@ -76,7 +76,7 @@ class Stage:
 
 
 class Client:
-    """One who asks for permits of the stage's name."""
+    """A client that asks for permits of the stage's name."""
 
     def __init__(self, stage: Stage, connection: seinpaal.Seinpaal) -> None:
         self._stage = stage
@@ -142,7 +142,7 @@ class Client:
 
 
 class Worker:
-    """One who pushes items to the stage's queue, and pops them."""
+    """A client that pushes items to the stage's queue and pops them."""
 
     def __init__(self, stage: Stage, queue: seinpaal.Queue) -> None:
         self._stage = stage
@@ -183,7 +183,7 @@ class Worker:
         return begun.result(SOON)
 
     def texts(self, most: int) -> list[str]:
-        """Takes and acknowledges up to so many items; what they say."""
+        """Takes and acknowledges up to so many items, and returns their texts."""
         said: list[str] = []
         while len(said) < most and (item := self.attempt()) is not None:
             said.append(item.text)
@@ -216,13 +216,13 @@ class Elsewhere:
     def __init__(self, url: str, kind: str, name: str, options: dict[str, Any]) -> None:
         arguments = [url, kind, name, repr(options)]
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        #: The number of what it has.
+        #: The fence of the permit that the program has.
         self.fence = 0
         self._program = subprocess.Popen([sys.executable, "-c", ELSEWHERE, *arguments], **pipes)
         assert self._says() == "asks"
 
     def has_it(self) -> Elsewhere:
-        """Waits until it has what it asked for."""
+        """Waits until the program has its permit."""
         word, fence = self._says().split()
         assert word == "has"
         self.fence = int(fence)

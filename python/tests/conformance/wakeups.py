@@ -1,4 +1,4 @@
-"""Who is told what."""
+"""The wakeups that each client gets."""
 
 from __future__ import annotations
 

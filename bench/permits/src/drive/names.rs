@@ -9,15 +9,15 @@ use std::{
 use seinpaal::Seinpaal;
 use tokio::task::JoinSet;
 
-/// A request that takes longer is not granted.
+/// The timeout of each request.
 const GRANT_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Asks for all at once; says `granted N CLIENT_BYTES SECONDS`, and at a line of input `listed N
-/// SECONDS`.
+/// Asks for a permit of every name at once. Prints `granted N CLIENT_BYTES SECONDS`, and after a
+/// line of input `listed N SECONDS`.
 pub(super) async fn run(url: &str, names: u64) -> io::Result<()> {
     let seinpaal = Seinpaal::connect(url).await.map_err(io::Error::other)?;
     let acquire = |name| seinpaal.semaphore(&format!("bench-{name}")).limit(1).acquire();
-    drop(acquire(names).await); // all that a client has anyway is there
+    drop(acquire(names).await); // so that the memory of any client is not counted
     let (before, started) = (resident(), Instant::now());
     let asked = (0..names).map(|name| acquire(name).timeout(GRANT_TIMEOUT).into_future());
     let permits = asked.collect::<JoinSet<_>>().join_all().await;
@@ -31,7 +31,7 @@ pub(super) async fn run(url: &str, names: u64) -> io::Result<()> {
     std::process::exit(0)
 }
 
-/// The bytes of memory that this process has.
+/// The resident memory of this process, in bytes.
 fn resident() -> f64 {
     let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,5 +1,5 @@
-//! The store without a server, beside what its two commits a pair would cost done bare: one row of
-//! 200 bytes, the same SQLite and settings, a lock of the kernel's around each.
+//! The store without a server, beside two bare commits a pair: one row of 200 bytes, with the same
+//! SQLite and settings, and a kernel lock around each commit.
 
 use std::{
     fs::File,
@@ -41,7 +41,7 @@ async fn turn_about(directory: &Path) -> io::Result<Vec<(f64, f64)>> {
     for _ in 0..ROUNDS {
         rounds.push((ours(&semaphore).await?, bare.round()?));
     }
-    rounds.remove(0); // it made the files
+    rounds.remove(0); // the first round made the files
     Ok(rounds)
 }
 

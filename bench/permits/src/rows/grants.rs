@@ -1,4 +1,4 @@
-//! Many who want one permit: how it goes from hand to hand, and what waiting costs.
+//! Many tasks that want one permit: the time of a hand-over, and the cost of waiting.
 
 use std::{
     io, thread,
@@ -17,10 +17,10 @@ type Figures = io::Result<Vec<(&'static str, f64)>>;
 
 const HOLD: u64 = 20;
 const FOREVER: u64 = 3_600_000;
-/// Until everybody stands in line.
+/// The time until every task stands in line.
 const SETTLE: Duration = Duration::from_secs(2);
 const WINDOW: Duration = Duration::from_secs(4);
-/// Long enough for two renewals of every waiter of ours.
+/// A window that is long enough for two renewals of every waiter of Seinpaal.
 const IDLE_WINDOW: Duration = Duration::from_secs(10);
 
 pub(super) fn handoff(bench: &mut Bench, row: &Row) -> io::Result<()> {
@@ -64,8 +64,8 @@ pub(super) fn idle(bench: &mut Bench, row: &Row) -> io::Result<()> {
     })
 }
 
-/// Two workers, each a process: a permit goes to and fro. The pause after the release keeps the one
-/// that had it from taking it again, which would hide how long the other waits.
+/// Two worker processes hand a permit to each other. The pause after the release keeps a worker
+/// from taking the permit again at once, which would hide how long the other waits.
 fn hand_off(peer: &Peer) -> Figures {
     let server = Server::start()?;
     let millis = WINDOW.as_millis() as u64;
@@ -94,7 +94,7 @@ fn hand_off(peer: &Peer) -> Figures {
     Ok(vec![("ms from release to grant, p50", gaps), ("utilisation", utilisation)])
 }
 
-/// Commands that clients send for each grant, everybody with a connection of their own.
+/// Commands that clients send for each grant. Each client has a connection of its own.
 fn a_grant(peer: &Peer, tasks: u64) -> io::Result<f64> {
     let server = Server::start()?;
     let plan =
@@ -107,7 +107,7 @@ fn a_grant(peer: &Peer, tasks: u64) -> io::Result<f64> {
     Ok(tap.end()? / grants as f64)
 }
 
-/// Commands a second while one holds and the others wait.
+/// Commands a second while one client holds and the others wait.
 fn waiting(peer: &Peer, plan: Plan) -> io::Result<f64> {
     let server = Server::start()?;
     let plan = Plan { hold: FOREVER, count: 1, ..plan };

@@ -1,5 +1,5 @@
-//! Rows about our own costs: server instructions, by callgrind, of two windows of different
-//! lengths.
+//! Rows about Seinpaal's own costs: the difference in server instructions, by callgrind, between
+//! two windows of different lengths.
 
 mod scenes;
 
@@ -51,8 +51,8 @@ pub(super) fn renewal(bench: &mut Bench, row: &Row) -> io::Result<()> {
     Ok(())
 }
 
-/// Beside the same without the guard, for its price. The guard begins with the server, and is
-/// waited for.
+/// Measures pairs with the restart guard and without it. A measurement with the guard begins after
+/// the guard of the new server has ended.
 pub(super) fn guarded(bench: &mut Bench, row: &Row) -> io::Result<()> {
     for (who, options) in [("Seinpaal", "?restart-guard=on"), ("Seinpaal without the guard", "")] {
         let figure = ours(async |server| {
@@ -98,7 +98,8 @@ pub(super) fn growth(bench: &mut Bench, row: &Row) -> io::Result<()> {
     Ok(())
 }
 
-/// Each client has a connection of its own, and asks again as soon as it has given back.
+/// Measures clients that contend. Each has a connection of its own, and asks again as soon as it
+/// has released.
 pub(super) fn crowd(bench: &mut Bench, row: &Row) -> io::Result<()> {
     for clients in CROWDS {
         let figure = ours(async |server| crowded(server, clients, mutex).await);

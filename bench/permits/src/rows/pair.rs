@@ -9,7 +9,7 @@ use crate::{
     server::{Server, ask},
 };
 
-/// The shorter run; the other is twice as long.
+/// The number of pairs of the shorter run. The longer run has twice as many.
 const PAIRS: u64 = 256;
 const INSTRUCTIONS: &str = "instructions a pair";
 
@@ -50,7 +50,7 @@ fn instructions(peer: &Peer, plan: Plan) -> io::Result<f64> {
     Ok((of(2 * count)? - of(count)?) / (count * plan.tasks) as f64)
 }
 
-/// As many calls as `pairs` pairs make.
+/// Calls a script that does nothing, twice for each of `pairs` pairs.
 fn nothing(pairs: u64, keys: u64, arguments: u64) -> io::Result<f64> {
     let server = Server::counted()?;
     let mut connection = server.connect()?;

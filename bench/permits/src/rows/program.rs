@@ -12,7 +12,7 @@ use super::{Bench, Row};
 use crate::{install, peer, times::median};
 
 const ROUNDS: usize = 24;
-/// Runs of each in a round.
+/// The runs of each command in a round.
 const RUNS: u32 = 10;
 
 pub(super) fn run(bench: &mut Bench, row: &Row) -> io::Result<()> {
@@ -26,7 +26,7 @@ pub(super) fn run(bench: &mut Bench, row: &Row) -> io::Result<()> {
     for _ in 0..=ROUNDS {
         rounds.push(round(&commands)?);
     }
-    rounds.remove(0); // it made the store and read the programs from disk
+    rounds.remove(0); // the first round made the store and read the programs from disk
     let times = median(rounds.iter().map(|[flock, ours, _]| ours / flock));
     let of = |at: usize| median(rounds.iter().map(|round| round[at]));
     bench.report.form(row, "seinpaal run", &[("ms", of(1)), ("times flock", times)])?;
@@ -34,8 +34,8 @@ pub(super) fn run(bench: &mut Bench, row: &Row) -> io::Result<()> {
     bench.report.form(row, "/bin/true by itself", &[("ms", of(2))])
 }
 
-/// The release program, built unless SEINPAAL_PROGRAM names one. The first build takes minutes, far
-/// longer than the row.
+/// The path of the release program, which is built unless SEINPAAL_PROGRAM names one. The first
+/// build takes minutes, far longer than the measurement.
 fn program() -> io::Result<PathBuf> {
     if let Some(program) = env::var_os("SEINPAAL_PROGRAM") {
         return Ok(program.into());
@@ -61,7 +61,7 @@ fn bare() -> Vec<PathBuf> {
     vec!["/bin/true".into()]
 }
 
-/// The milliseconds of one run of each.
+/// The milliseconds of one run of each command.
 fn round(commands: &[Vec<PathBuf>; 3]) -> io::Result<[f64; 3]> {
     let mut times = [Duration::ZERO; 3];
     for _ in 0..RUNS {

@@ -1,12 +1,13 @@
-//! Server instructions of an item of a queue, by callgrind, with the drivers of bench/queues (their
-//! lines: its src/peer.rs).
+//! Server instructions of an item of a queue, by callgrind, with the drivers of bench/queues. Its
+//! src/peer.rs describes the lines that drivers read and print.
 
 use std::{io, path::PathBuf, process::Command};
 
 use super::{Bench, Row};
 use crate::{install, peer::here, server::Server, worker::Worker};
 
-/// The shorter run, of single items and of batches; the other is twice as long.
+/// The items of the shorter run, for single items and for batches. The longer run has twice as
+/// many.
 const ITEMS: u64 = 192;
 const MANY: u64 = 640;
 const BATCH: u64 = 64;
@@ -81,7 +82,7 @@ fn difference(items: u64, counted: impl Fn(u64) -> io::Result<f64>) -> io::Resul
     Ok((counted(2 * items)? - counted(items)?) / items as f64)
 }
 
-/// Instructions of all requests of a program that pushes this many items.
+/// The instructions of all requests of a program that pushes this many items.
 fn pushed(driver: &[PathBuf], items: u64, batch: u64) -> io::Result<f64> {
     let server = Server::counted()?;
     server.count()?;
@@ -95,7 +96,7 @@ fn push(driver: &[PathBuf], server: &Server, items: u64, batch: u64) -> io::Resu
     Worker::start(&mut command)?.hear("pushed").map(drop)
 }
 
-/// Instructions from the word to begin until the last item's end.
+/// The instructions from the order to begin until the last item's end.
 fn worked(driver: &[PathBuf], items: u64, concurrency: u64) -> io::Result<f64> {
     let server = Server::counted()?;
     push(driver, &server, items, BATCH)?;

@@ -1,5 +1,6 @@
-//! Pairs a second, and the processor time of a pair. Machines are busy by the minute, so
-//! everybody's rounds take turns and the ratio to ours is the median of the rounds' ratios.
+//! Pairs a second, and the processor time of a pair. The load of a machine changes from minute to
+//! minute, so the rounds of all peers take turns, and the ratio to Seinpaal is the median of the
+//! rounds' ratios.
 
 use std::io;
 
@@ -67,7 +68,7 @@ impl Contestant {
         let server = Server::start()?;
         let mut worker = peer.start(&server.url(), plan)?;
         worker.go()?;
-        worker.took()?; // compilers at run time have seen the loop
+        worker.took()?; // a first round, so that just-in-time compilers have seen the loop
         Ok(Self { peer, server, worker, rounds: Vec::new() })
     }
 

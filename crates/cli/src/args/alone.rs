@@ -1,4 +1,4 @@
-//! A `run` is read in the same way by the parser that knows nothing else.
+//! Tests that the parser of `run` alone reads a `run` as the parser of all commands does.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn words(line: &str) -> Vec<OsString> {
     line.split(' ').map(OsString::from).collect()
 }
 
-/// The results of both parsers for a line, or their errors.
+/// Returns the results of both parsers for a line, or their errors.
 fn read(line: &str) -> [Result<String, String>; 2] {
     let told = |read: Result<Arguments, clap::Error>| {
         read.map(|it| format!("{it:?}")).map_err(|error| error.render().to_string())

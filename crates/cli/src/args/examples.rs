@@ -1,5 +1,5 @@
-//! Every command line that README, the guide and `--help` show is one that this program reads, and
-//! each manner of `run` is shown in both with the situation that it is for.
+//! Tests that this program reads every command line that README, the guide and `--help` show, and
+//! that both the guide and `--help` show each manner of `run` with its situation.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory, Parser};
 
 use super::Arguments;
 
-/// README, and the pages of the guide.
+/// Returns README and the pages of the guide, with their paths.
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let guide = fs::read_dir(root.join("docs/guide")).expect("the guide");
@@ -18,12 +18,12 @@ fn pages() -> Vec<(String, String)> {
     paths.iter().map(|path| (path.display().to_string(), text(path))).collect()
 }
 
-/// The lines that are typed.
+/// Returns the lines that a reader types.
 fn typed(page: &str) -> impl Iterator<Item = &str> {
     page.lines().filter_map(|line| line.strip_prefix("$ "))
 }
 
-/// The simple commands of a line of shell, as words. Quoted text is one word.
+/// Takes a line of shell apart into simple commands, and these into words. Quoted text is one word.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let (mut commands, mut word, mut quote) = (vec![Vec::new()], String::new(), None);
     for c in line.chars().chain([' ']) {
@@ -44,8 +44,8 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// From the name of this program on, which may stand behind another's. A variable stands for
-/// something short.
+/// Returns the words from the name of this program on, which may stand behind the name of another
+/// program. A short value replaces each variable.
 fn ours(words: &[String]) -> Option<Vec<&str>> {
     let is_ours = |word: &String| word == "seinpaal" || word.ends_with("/seinpaal");
     let at = words.iter().position(is_ours)?;
@@ -53,13 +53,14 @@ fn ours(words: &[String]) -> Option<Vec<&str>> {
     Some(words[at..].iter().map(|word| value(word).unwrap_or(word)).collect())
 }
 
-/// How many commands of ours these lines have. Each must be one that the program reads.
+/// Counts the commands of this program in these lines. The program must be able to read each of
+/// them.
 fn read_all<'a>(place: &str, lines: impl Iterator<Item = &'a str>) -> usize {
     let (mut read, mut wrong) = (0, Vec::new());
     for words in lines.flat_map(commands) {
         let Some(words) = ours(&words) else { continue };
         read += 1;
-        // Help and the version are told by an error, too.
+        // clap returns help and the version as errors, too.
         if let Err(error) = Arguments::try_parse_from(&words)
             && error.use_stderr()
         {
@@ -76,8 +77,8 @@ fn command_lines_of_readme_and_guide_are_read() {
     assert!(read > 60, "only {read} were found");
 }
 
-/// What stands after the options in the long help of a command such as `run` or `queue push`, and
-/// so in its manual page.
+/// Returns the text after the options in the long help of a command such as `run` or `queue push`.
+/// The manual page has this text, too.
 fn help_of(command: &str) -> String {
     let arguments = Arguments::command();
     let below = |above: Command, word| above.find_subcommand(word).expect("one of ours").clone();
@@ -85,8 +86,8 @@ fn help_of(command: &str) -> String {
     command.get_after_long_help().expect("examples").to_string()
 }
 
-/// The lines of the examples in a help that are commands. What they do is in lines that are
-/// indented further.
+/// Returns the lines of the examples in a help that are commands. Lines that are indented further
+/// describe them.
 fn shown(help: &str) -> impl Iterator<Item = &str> {
     let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
     let examples = lines.take_while(|line| line.starts_with("  "));
@@ -105,7 +106,7 @@ fn command_lines_of_help_are_read() {
     }
 }
 
-/// Each manner that is no plain waiting, and the command whose help shows it.
+/// Each manner besides plain waiting, and the command whose help shows it.
 const MANNERS: [(&str, &str); 13] = [
     ("run", "'seinpaal run"),
     ("run", "--no-reenter"),
@@ -128,7 +129,7 @@ fn each_manner_is_shown_with_its_situation_in_help_and_in_the_guide() {
         pages().into_iter().find(|(path, _)| path.ends_with("guide/run.md")).expect("a page").1;
     for (command, manner) in MANNERS {
         assert!(help_of(command).contains(manner), "{command} --help has no example with {manner}");
-        // A `run` inside a `run` is told there in words.
+        // The guide describes a `run` inside a `run` in words.
         let in_guide = guide.contains(manner) || manner.starts_with('\'');
         assert!(in_guide, "docs/guide/run.md does not say when to use {manner}");
     }

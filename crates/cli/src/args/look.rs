@@ -1,4 +1,4 @@
-//! The words of commands that look: `show`, `list` and `top`.
+//! The arguments of the commands that only look: `show`, `list` and `top`.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) struct ListArgs {
     pub(crate) width: Width,
 }
 
-/// How wide a table may be.
+/// The width of a table.
 #[derive(Args, Debug)]
 pub(crate) struct Width {
     /// Print all columns and whole tickets, however wide the table becomes (default: the width of
@@ -64,7 +64,7 @@ pub(crate) enum SortBy {
 }
 
 impl SortBy {
-    /// The next column, and after the last one the first.
+    /// Returns the next column. The first column follows the last one.
     pub(crate) fn next(self) -> Self {
         match self {
             Self::Name => Self::Held,

@@ -1,4 +1,4 @@
-//! For what `--once-per` runs something once.
+//! The values of `--once-per`: the key of a job that runs once.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,15 +6,15 @@ use seinpaal::MAX_TTL;
 
 use super::values;
 
-/// The shortest time that is worth remembering.
+/// The shortest period, and the shortest `--remember`.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// For what something is run once.
+/// The key for which a job runs once.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum OncePer {
-    /// For this text.
+    /// The text itself.
     Key(String),
-    /// For each period of this length.
+    /// The current tick of this length.
     Period {
         /// The flag's value as the user wrote it.
         text: String,
@@ -23,17 +23,16 @@ pub(crate) enum OncePer {
 }
 
 impl OncePer {
-    /// The key at this moment of this machine's clock. It is that clock, and not the store's,
-    /// because it is the one that started this program: a machine that is late or early knows which
-    /// period it was started for.
+    /// Returns the key at this moment of this machine's clock. The store's clock would be wrong,
+    /// because this machine's clock has started this program. So a machine whose clock is late or
+    /// early still names the tick for which it was started.
     pub(crate) fn key(&self, now: SystemTime) -> String {
         match self {
             Self::Key(key) => key.clone(),
             Self::Period { text, length } => {
                 let since = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
                 let length = length.as_millis().max(1);
-                // Whole seconds tell any two periods apart, because a period lasts a second or
-                // more.
+                // Whole seconds distinguish any two ticks, because a tick lasts a second or more.
                 format!("{text}@{}", since / length * length / 1000)
             }
         }
@@ -45,7 +44,7 @@ pub(super) fn key(text: &str) -> Result<OncePer, String> {
     if text.is_empty() {
         return Err("it cannot be empty".to_owned());
     }
-    // A bare number is a key: 2026 is a year, and not some half an hour.
+    // A bare number is a key: 2026 is a year, and not 2026 seconds.
     let is_length = text.starts_with(|c: char| c.is_ascii_digit())
         && text.ends_with(|c: char| c.is_ascii_alphabetic());
     match values::duration(&text) {

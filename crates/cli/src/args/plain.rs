@@ -1,6 +1,6 @@
-//! The most common way to write a `run`, read without clap, which takes longer to set up all flags
-//! of `run` than the store takes for the permit. Whatever is not plain, or is wrong, is left to
-//! clap.
+//! Reads the most common form of a `run` without clap. clap takes longer to set up all flags of
+//! `run` than the store takes for the permit. clap reads every other line, and every line with a
+//! mistake.
 
 use std::ffi::OsString;
 
@@ -24,8 +24,8 @@ struct PlainWords<'a> {
     quiet: bool,
 }
 
-/// `run NAME -- CMD`, with any of `-s`, `-j`, `-w`, `-n` and `-q`, each once. `None`: the line is
-/// another one.
+/// Reads `run NAME -- CMD`, with any of `-s`, `-j`, `-w`, `-n` and `-q`, each at most once. `None`:
+/// the line has another form.
 pub(super) fn read(words: &[OsString]) -> Option<(Global, RunArgs)> {
     let dashes = words.iter().position(|word| word == "--")?;
     let command = words[dashes + 1..].to_vec();
@@ -94,7 +94,7 @@ impl<'a> PlainWords<'a> {
     }
 }
 
-/// A flag and the value in the same word, if it has one there: `-j4`, `--limit=4`.
+/// Splits a word into a flag and its value, if both are in it: `-j4`, `--limit=4`.
 fn parted(word: &str) -> (&str, Option<&str>) {
     if word.starts_with("--") {
         return word.split_once('=').map_or((word, None), |(flag, value)| (flag, Some(value)));
@@ -105,7 +105,7 @@ fn parted(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// `None`: it is there already, or may be a flag.
+/// Puts a word into an empty place. `None`: the place is taken, or the word may be a flag.
 fn put<'a>(place: &mut Option<&'a str>, word: &'a str) -> Option<()> {
     (!word.is_empty() && !word.starts_with('-') && place.replace(word).is_none()).then_some(())
 }
@@ -115,7 +115,7 @@ fn turn_on(flag: &mut bool) -> Option<()> {
 }
 
 fn count(text: &str) -> Option<u32> {
-    // `parse` would take a sign as well. Whether `+4` is a number is for clap to say.
+    // `parse` alone would accept a sign, too. clap decides whether `+4` is a number.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|count| digits && (1..=MAX_LIMIT).contains(count))
 }

@@ -1,4 +1,4 @@
-//! `queue` and what stands after it.
+//! The command line of `queue`.
 
 mod help;
 
@@ -15,7 +15,7 @@ pub(crate) use super::values::{Most, Which};
 use super::{ENVIRONMENT, Width, after, run::KILL_AFTER, values};
 use crate::exit::TABLE;
 
-/// More commands than that at once are for several machines.
+/// The largest `--concurrency`. Run more commands at once on several machines.
 const MOST_AT_ONCE: u32 = 1024;
 
 #[derive(Debug, Subcommand)]
@@ -29,13 +29,13 @@ pub(crate) enum QueueSubcommand {
         after_long_help = after(&[WORK_HELP, WORK_EXAMPLES, ENVIRONMENT, TABLE])
     )]
     Work(WorkArgs),
-    /// Show what waits, and which worker has which item
+    /// Show how many items are in each state, and which worker has which item
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Show(QueueShowArgs),
     /// List the queues in use
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     List(QueueListArgs),
-    /// List items by their state: what is ready, delayed, in work or dead
+    /// List items by their state: ready, delayed, in work or dead
     #[command(after_long_help = after(&[ITEMS_EXAMPLES, ENVIRONMENT, TABLE]))]
     Items(QueueItemsArgs),
     /// List dead letters, replay them or drop them
@@ -53,7 +53,7 @@ pub(crate) enum QueueSubcommand {
     /// Remove all items that are ready or delayed, and print how many
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Purge(OneQueue),
-    /// Remove one item, or all that match; those who work on one learn of it at once
+    /// Remove one item, or all that match; workers that have one learn of it at once
     #[command(after_long_help = after(&[CANCEL_EXAMPLES, ENVIRONMENT, TABLE]))]
     Cancel(QueueCancelArgs),
 }
@@ -89,7 +89,7 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "DUR", default_value = "1h", value_parser = values::duration,
           requires = "dedup")]
     pub(crate) dedup_window: Duration,
-    /// How many times the item is delivered at most
+    /// The largest number of deliveries of the item
     #[arg(long, value_name = "N", default_value = "5", value_parser = values::count(1_000_000))]
     pub(crate) deliveries: u32,
     /// A label for the worker; repeatable
@@ -115,7 +115,7 @@ pub(crate) struct WorkArgs {
     /// How long an item waits after its first failure; each further failure doubles it
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = values::duration)]
     pub(crate) retry_base: Duration,
-    /// The longest that an item waits after a failure
+    /// The longest time that an item waits after a failure
     #[arg(long, value_name = "DUR", default_value = "5m", value_parser = values::duration)]
     pub(crate) retry_max: Duration,
     /// How long an item waits after CMD gave it back

@@ -8,7 +8,7 @@ use seinpaal::{MAX_LIMIT, Name};
 use super::{once, once::OncePer, values};
 use crate::exit::NOT_ACQUIRED;
 
-/// How long CMD has between TERM and KILL, where nothing else is said.
+/// The default time between TERM and KILL.
 pub(super) const KILL_AFTER: &str = "5s";
 
 #[derive(Args, Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct RunArgs {
     /// holds
     #[arg(long)]
     pub(crate) no_reenter: bool,
-    /// What to do when the lease is lost or about to be
+    /// The reaction to a lease that is lost or about to be
     #[arg(long, value_name = "ACTION", default_value = "term")]
     pub(crate) on_lost: OnLost,
     /// Time between TERM and KILL, shortened so that KILL comes before the lease ends
@@ -51,10 +51,10 @@ pub(crate) struct RunArgs {
     /// is then not run twice when one clock is late
     #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
     pub(crate) min_hold: Option<Duration>,
-    /// What to do when the store cannot be reached or has no room (status 69)
+    /// The reaction to a store that cannot be reached or has no room (status 69)
     #[arg(long, value_name = "ACTION", default_value = "fail")]
     pub(crate) on_unreachable: OnUnreachable,
-    /// What to do when others hold NAME or wait for it
+    /// The reaction to others that hold NAME or wait for it
     #[arg(long, value_name = "ACTION", default_value = "wait", conflicts_with = "nonblock")]
     pub(crate) on_conflict: OnConflict,
     /// Stop CMD after this long and exit with 124
@@ -76,7 +76,7 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// As clap reads a line that says this and no more.
+    /// Makes the arguments that clap reads from a line with these parts and no others.
     pub(crate) fn plain(entry: EntryArgs, command: Vec<OsString>) -> Self {
         let kill_after = values::duration(KILL_AFTER);
         Self {
@@ -111,7 +111,7 @@ pub(crate) enum OnLost {
 }
 
 impl OnLost {
-    /// One that ends a process.
+    /// Reads a reaction that ends a process.
     fn signal(text: &str) -> Result<Self, String> {
         match text {
             "term" => Ok(Self::Term),
@@ -120,7 +120,7 @@ impl OnLost {
         }
     }
 
-    /// The value as the user writes it.
+    /// Returns the value as the user writes it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Term => "term",
@@ -169,7 +169,7 @@ pub(crate) struct AcquireArgs {
     pub(crate) on_lost: Option<OnLost>,
 }
 
-/// How to get in: the same for everything that takes permits.
+/// The options of every command that takes permits.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct EntryArgs {
     /// The name that the permits belong to
@@ -219,7 +219,7 @@ pub(crate) struct EntryArgs {
     /// The lease is renewed after a third of the ttl. A store on the network may be silent for 16 %
     /// of the ttl at any moment without harm (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right
     /// after a renewal. Choose a ttl about six times as long as the longest outage that CMD is to
-    /// survive. After a crash of the holder its permits stay taken for up to that long.
+    /// survive. After a crash of the holder its permits stay taken for up to a ttl.
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
     /// A label, shown by `show`; repeatable

@@ -6,7 +6,8 @@ use seinpaal_words::calendar::day_number;
 
 const DAY: i64 = 86_400;
 
-/// `2030-01-31T09:00:00Z`, with a fraction or an offset like `+01:00` if need be, or `@SECONDS`.
+/// Reads an instant: `2030-01-31T09:00:00Z`, with a fraction or an offset like `+01:00` if needed,
+/// or `@SECONDS`.
 pub(super) fn time(text: &str) -> Result<SystemTime, String> {
     let seconds = match text.strip_prefix('@') {
         Some(seconds) => seconds.parse().ok().filter(|_| is_number(seconds)),
@@ -23,7 +24,7 @@ fn is_number(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// Seconds since 1970.
+/// Reads a date and a time as seconds since 1970.
 fn instant(text: &str) -> Option<f64> {
     let (day, rest) = text.split_once(['T', 't', ' '])?;
     let [year, month, day] = numbers(day, '-')?;
@@ -40,7 +41,7 @@ fn instant(text: &str) -> Option<f64> {
     Some((day * DAY + hour * 3600 + minute * 60 + second - offset(zone)?) as f64 + fraction)
 }
 
-/// How far the zone is ahead.
+/// Reads a zone as the seconds by which it is ahead of UTC.
 fn offset(zone: &str) -> Option<i64> {
     if matches!(zone, "Z" | "z") {
         return Some(0);

@@ -1,4 +1,4 @@
-//! Values on the command line: parsed once, right here.
+//! The values on the command line. Each is parsed here, and only once.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use seinpaal_words::ticket::TicketStart;
 
 pub(super) use super::time::time;
 
-/// One dead letter or all.
+/// One item, or all of them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Which {
     All,
     One(ItemId),
 }
 
-/// A number, or any.
+/// A limit. `None`: any number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Most(pub(crate) Option<u32>);
 
@@ -26,12 +26,12 @@ pub(super) fn name(text: &str) -> Result<Name, String> {
     Name::new(text).map_err(|error| error.to_string())
 }
 
-/// Names with commas between them.
+/// Reads names with commas between them.
 pub(super) fn slot_names(text: &str) -> Result<SlotNames, String> {
     SlotNames::new(text.split(',')).map_err(|error| error.to_string())
 }
 
-/// `NAME` or `NAME:W`.
+/// Reads `NAME` or `NAME:W`.
 pub(super) fn also(text: &str) -> Result<(Name, u32), String> {
     let (name, permits) = match text.rsplit_once(':') {
         Some((name, digits)) if is_number(digits) => {
@@ -59,7 +59,7 @@ pub(super) fn item(text: &str) -> Result<ItemId, String> {
     id.ok_or_else(|| "an item is a number, as `queue push` printed it".to_owned())
 }
 
-/// The word of a state.
+/// Reads the word of a state.
 pub(super) fn state() -> impl TypedValueParser<Value = ItemState> {
     PossibleValuesParser::new(ItemState::ALL.map(ItemState::word))
         .try_map(|word: String| word.parse::<ItemState>())
@@ -69,7 +69,7 @@ pub(super) fn which(text: &str) -> Result<Which, String> {
     if text == "all" { Ok(Which::All) } else { item(text).map(Which::One) }
 }
 
-/// A number, or `none`.
+/// Reads a number, or `none`.
 pub(super) fn limit(text: &str) -> Result<Most, String> {
     if text == "none" {
         return Ok(Most(None));

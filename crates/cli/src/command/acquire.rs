@@ -42,8 +42,8 @@ pub(super) fn acquire(global: &Global, args: &AcquireArgs, voice: Voice) -> Resu
     })
 }
 
-/// Prints the ticket. If it cannot be printed, nobody could give the permits back, so they go back
-/// at once.
+/// Prints the ticket. If that fails, it gives the permits back at once, because without the ticket
+/// nobody else could.
 async fn hand_out(
     global: &Global,
     args: &AcquireArgs,
@@ -51,7 +51,7 @@ async fn hand_out(
     seinpaal: &Seinpaal,
     signals: &mut Signals,
 ) -> Result<(), Failure> {
-    // There is just one, because `acquire` has neither --also nor --within.
+    // There is just one permit, because `acquire` has neither --also nor --within.
     let permit = permits.into_permits().pop();
     let permit = permit.ok_or_else(|| Failure::internal("acquired nothing"))?;
     let slot_names = permit.slot_names().into_iter().map(str::to_owned).collect();
@@ -71,7 +71,7 @@ async fn hand_out(
     Err(Failure::new(exit, format!("{why}; {}", what_became(&detached, released.err()))))
 }
 
-/// Writes in a thread of its own, so that signals still end the program if nobody reads stdout.
+/// Writes in a separate thread, so that signals still end the program if nobody reads stdout.
 fn printed(text: String) -> oneshot::Receiver<io::Result<()>> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || tell.send(output::write(&text)));

@@ -1,4 +1,4 @@
-//! `bench`: how fast the store is, seen through the public API.
+//! `bench`: measures the speed of the store through the public API.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,11 +17,11 @@ use crate::{
     settings,
 };
 
-/// How many tasks at once, in the rows that have many.
+/// How many tasks, or names, a row with many of them has.
 const MANY: usize = 64;
 /// The length of leases. It is short, so that the permits of a lost connection are soon free.
 const TTL: Duration = Duration::from_secs(10);
-/// How long the end may take. After that the leases end by themselves.
+/// How long the last releases may take. After that the leases end by themselves.
 const PARTING: Duration = Duration::from_secs(10);
 
 /// The measurements. Each takes a part of the time.
@@ -38,19 +38,19 @@ struct BenchRow {
     what: &'static str,
     tasks: usize,
     names: usize,
-    /// Two clients hand one permit to and fro. Each figure is the time from a release until the
-    /// other client has the permit.
+    /// Whether two clients hand one permit to and fro. Each figure is then the time from a release
+    /// until the other client has the permit.
     is_relay: bool,
 }
 
-/// How long each pair of acquire and release took, and all of them together.
+/// The times of all pairs of acquire and release, and the time of the whole row.
 struct Measurement {
     row: BenchRow,
     pairs: Vec<Duration>,
     lasted: Duration,
 }
 
-/// Measures, a row at a time, and prints each as soon as it is known.
+/// Measures one row at a time, and prints each as soon as it is complete.
 pub(super) fn bench(global: &Global, args: &BenchArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
     let part = Duration::from_secs(u64::from(args.seconds)) / ROWS.len() as u32;
@@ -62,7 +62,7 @@ pub(super) fn bench(global: &Global, args: &BenchArgs, voice: Voice) -> Result<E
         let other = connecting.await?;
         let measuring = Box::pin(measure_all([&seinpaal, &other], part, global.json));
         let ended = unless_ended(&mut signals, measuring).await;
-        // Whatever is still held or waited for goes now, also after a signal.
+        // Closing gives back all permits and leaves all lines, even after a signal.
         for seinpaal in [&seinpaal, &other] {
             let _ = timeout(PARTING, seinpaal.close()).await;
         }
@@ -88,7 +88,7 @@ async fn measure_all(
     Ok(())
 }
 
-/// From the kernel, so that two runs never share a name.
+/// Reads a random number from the kernel, so that two runs never share a name.
 fn rand_word() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
     let read = std::fs::File::open("/dev/urandom")
@@ -119,10 +119,10 @@ async fn measure(
     Ok(Measurement { row, pairs, lasted: began.elapsed() })
 }
 
-/// Tasks that measure: each returns how long each of its pairs took.
+/// Tasks that measure. Each returns the times of its pairs.
 type Measuring = JoinSet<Result<Vec<Duration>, Failure>>;
 
-/// Starts two clients, each with a connection of its own, as if they were two machines.
+/// Starts two clients with a connection each, as if they were on two machines.
 fn start_relay(clients: [&Seinpaal; 2], prefix: &str, until: Instant) -> Measuring {
     let relay = Arc::new(Relay::default());
     let mut tasks = JoinSet::new();
@@ -133,8 +133,8 @@ fn start_relay(clients: [&Seinpaal; 2], prefix: &str, until: Instant) -> Measuri
     tasks
 }
 
-/// Starts the tasks of a row. A task has a name of its own, if there are enough. One task goes
-/// through all names.
+/// Starts the tasks of a row. With many tasks and many names, each task has its own name. A single
+/// task goes through all names.
 fn start_pairs(seinpaal: &Seinpaal, row: BenchRow, prefix: &str, until: Instant) -> Measuring {
     let names: Vec<_> =
         (0..row.names).map(|n| seinpaal.semaphore(&format!("{prefix}{n}"))).collect();
@@ -146,7 +146,7 @@ fn start_pairs(seinpaal: &Seinpaal, row: BenchRow, prefix: &str, until: Instant)
     tasks
 }
 
-/// How long each acquire and release took.
+/// Acquires and releases again and again, and returns the time of each pair.
 async fn pairs(names: Vec<Semaphore>, until: Instant) -> Result<Vec<Duration>, Failure> {
     let mut took = Vec::new();
     for semaphore in names.iter().cycle() {
@@ -163,13 +163,14 @@ async fn pairs(names: Vec<Semaphore>, until: Instant) -> Result<Vec<Duration>, F
 /// The messages between the two clients that hand a permit to and fro.
 #[derive(Default)]
 struct Relay {
-    /// The other one stands in line.
+    /// Tells that the other client stands in line.
     queued: Notify,
-    /// When the permit was given back last.
+    /// The moment at which the permit was last given back.
     released_at: Mutex<Option<Instant>>,
 }
 
-/// How long it took from just before each release until the one in line had the permit.
+/// Hands the permit over again and again. Returns the times from just before each release until the
+/// waiting client had the permit.
 async fn hand_over(
     semaphore: Semaphore,
     relay: Arc<Relay>,
@@ -189,7 +190,7 @@ async fn hand_over(
         }
         release(permit).await?;
         if is_over {
-            // The other client does not wait in line either.
+            // This wakes the other client, which waits for a sign that this one stands in line.
             relay.queued.notify_one();
             return Ok(took);
         }
@@ -215,7 +216,7 @@ impl Measurement {
         self.pairs.len() as f64 / self.lasted.as_secs_f64()
     }
 
-    /// The time that this many hundredths of all did not exceed.
+    /// Returns the time that this many hundredths of the pairs did not exceed.
     fn percentile(&self, hundredths: usize) -> Option<Duration> {
         let at = (self.pairs.len() * hundredths).div_ceil(100).saturating_sub(1);
         self.pairs.get(at).copied()
@@ -259,7 +260,7 @@ impl Measurement {
     }
 }
 
-/// Rows come one by one, so that columns have widths of their own.
+/// Formats a row. The columns have fixed widths, because rows are printed one by one.
 fn line([what, tasks, names, pairs, p50, p99, max]: [String; 7]) -> String {
     format!("{what:<24}{tasks:>6}{names:>7}{pairs:>9}{p50:>13}{p99:>13}{max:>13}\n")
 }

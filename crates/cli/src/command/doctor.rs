@@ -1,4 +1,4 @@
-//! `doctor`: facts about the store, risks to its promises, stored ledgers that contradict
+//! `doctor`: reports facts about the store, risks to its promises, stored ledgers that contradict
 //! themselves, and how long an outage a ttl survives.
 
 mod ledgers;
@@ -17,7 +17,7 @@ use crate::{
     settings::{self, StoreChoice},
 };
 
-/// How often the store is asked something to see how long that takes.
+/// How many requests measure the round trip.
 const ASKED: usize = 21;
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -29,17 +29,17 @@ const WIDTH: usize = 17;
 /// The findings.
 struct Finding {
     connected_in: Duration,
-    /// Sorted.
+    /// The times of the requests, sorted.
     round_trips: Vec<Duration>,
     facts: Vec<Fact>,
     advice: Vec<Advice>,
     ledgers: Ledgers,
     schedule: Schedule,
-    /// Leases end by time there, not with their process.
+    /// Whether leases end by time at this store, and not with their process.
     is_leased: bool,
 }
 
-/// Looks at the store, and says what it found.
+/// Examines the store, and prints the findings.
 pub(super) fn doctor(global: &Global, args: &DoctorArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
     let finding = on_runtime(async {
@@ -66,7 +66,7 @@ async fn examine(choice: &StoreChoice, ttl: Duration, most: u32) -> Result<Findi
     Ok(Finding { connected_in, round_trips, facts, advice, ledgers, schedule, is_leased })
 }
 
-/// Measures requests about a name that nobody uses.
+/// Measures requests about an unused name.
 async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
     let semaphore = seinpaal.semaphore(&format!("seinpaal-doctor-{}", std::process::id()));
     let mut round_trips = Vec::new();
@@ -116,7 +116,7 @@ impl Finding {
         lines.iter().map(|line| format!("{}\n", output::text::plain(line))).collect()
     }
 
-    /// From the schedule that renewals go by.
+    /// Says how long an outage a lease survives, by the schedule of renewals.
     fn outage(&self) -> String {
         if !self.is_leased {
             return "a permit lasts as long as its process: no outage ends it".to_owned();
@@ -132,8 +132,8 @@ impl Finding {
         )
     }
 
-    /// A renewal is sent again when it has waited for its answer as long as the schedule says. A
-    /// store that takes longer than that is told as a risk.
+    /// Reports a slow store as a risk. The schedule repeats a renewal that waits too long for its
+    /// answer. A store that takes longer than that gets every renewal twice.
     fn slowness(&self) -> Option<String> {
         let (longest, most) = (self.longest(), self.schedule.repetition());
         (self.is_leased && longest > most).then(|| {

@@ -1,4 +1,4 @@
-//! `completions` and `man`: made from the same texts as `--help`.
+//! `completions` and `man`. They use the same texts as `--help`.
 
 use std::{fs, path::Path};
 
@@ -21,7 +21,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 /// Prints a manual page, or writes all of them.
 pub(super) fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let mut command = Arguments::command();
-    // Only then does a command below have the global flags, and the name that its page has.
+    // This gives the subcommands the global flags, and the names of their pages.
     command.build();
     if let Some(folder) = &args.to {
         return write_all(&command, folder).map(|()| Exit::Success);
@@ -41,10 +41,10 @@ fn page(command: Command) -> Result<Vec<u8>, Failure> {
     Ok(in_sections(&String::from_utf8_lossy(&page)).into_bytes())
 }
 
-/// The section into which `clap_mangen` puts all that stands after the options.
+/// The section into which `clap_mangen` puts the text after the options.
 const EXTRA: &str = ".SH EXTRA\n";
 
-/// Makes sections of that one: a paragraph that begins with a title, such as `Examples:`, begins a
+/// Splits this section. A paragraph that begins with a title, such as `Examples:`, begins a new
 /// section. Lines stay as they are in the help.
 fn in_sections(page: &str) -> String {
     let Some((before, rest)) = page.split_once(EXTRA) else { return page.to_owned() };
@@ -59,12 +59,13 @@ fn in_sections(page: &str) -> String {
     before.to_owned() + &sections.collect::<String>() + after
 }
 
-/// A page has `\*(Aq` for an apostrophe, which is the name of a string and must keep its letters.
+/// Writes a title in capitals. In a page `\*(Aq` is an apostrophe. It names a string, so it must
+/// keep its letters.
 fn in_capitals(title: &str) -> String {
     title.to_uppercase().replace("\\*(AQ", "\\*(Aq")
 }
 
-/// The page of this command, and of all commands below it.
+/// Writes the pages of this command and of all its subcommands.
 fn write_all(command: &Command, folder: &Path) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let path = folder.join(format!("{name}.1"));

@@ -1,4 +1,4 @@
-//! `limit`: how many permits exist.
+//! `limit`: prints or changes how many permits exist.
 
 use crate::{
     args::{Global, LimitArgs},
@@ -7,7 +7,7 @@ use crate::{
     output::{self, Voice, json},
 };
 
-/// Prints the limit, or changes it and says nothing.
+/// Prints the limit, or changes it and prints nothing.
 pub(super) fn limit(global: &Global, args: &LimitArgs, voice: Voice) -> Result<Exit, Failure> {
     let stored = ask(global, voice, "seinpaal limit", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);

@@ -1,4 +1,4 @@
-//! `list`: a row a name.
+//! `list`: prints a row for each name.
 
 use seinpaal::{Kind, Snapshot};
 
@@ -22,7 +22,7 @@ pub(super) fn list(global: &Global, args: &ListArgs, voice: Voice) -> Result<Exi
     print(global, &names, TableRoom::of_stdout(args.width.wide))
 }
 
-/// The output of `top` if it cannot draw: the same rows, in the order of `top`.
+/// Prints the output of a `top` that cannot draw: the rows of `list`, in the order of `top`.
 pub(crate) fn once(
     global: &Global,
     prefix: &str,

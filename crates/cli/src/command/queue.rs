@@ -1,4 +1,4 @@
-//! `queue`: one module a command, but for `work`, which is in [`run`].
+//! The commands of `queue`, one in each module. `work` is in [`run`].
 
 pub(crate) mod dead;
 pub(crate) mod items;

@@ -1,4 +1,4 @@
-//! `serve`: pages and metrics, on a port.
+//! `serve`: serves pages and metrics on a port.
 
 use crate::{
     args::{Global, serve::ServeArgs},
@@ -12,7 +12,7 @@ pub(super) fn serve(global: &Global, args: &ServeArgs, voice: Voice) -> Result<E
     with_pages::serve(global, args, voice)
 }
 
-/// Says how to build a program that can.
+/// Fails, and says how to build a program that has `serve`.
 #[cfg(not(feature = "serve"))]
 pub(super) fn serve(_global: &Global, _args: &ServeArgs, _voice: Voice) -> Result<Exit, Failure> {
     Err(Failure::usage(
@@ -35,7 +35,7 @@ mod with_pages {
         settings,
     };
 
-    /// How long changes that are under way may take once a signal has come.
+    /// How long the changes under way may take after a signal.
     const LAST_CHANGES: Duration = Duration::from_secs(5);
 
     pub(super) fn serve(global: &Global, args: &ServeArgs, voice: Voice) -> Result<Exit, Failure> {
@@ -69,7 +69,7 @@ mod with_pages {
         ended.map_err(|failure| failure.about(subject))
     }
 
-    /// Makes room for as many streams as are wanted, or for as many as the system allows.
+    /// Makes room for the wanted number of streams, or for as many as the system allows.
     fn room(args: &ServeArgs, voice: Voice) -> StreamRoom {
         let (room, wanted) = (StreamRoom::make(args.streams as usize), args.streams);
         if room.streams < wanted as usize {
@@ -94,7 +94,7 @@ mod with_pages {
                 args.listen
             )));
         }
-        // The address that it listens on counts as one of its names.
+        // The address that `serve` listens on counts as one of its host names.
         let own = match args.listen {
             address if address.is_ipv6() => format!("[{}]", address.ip()),
             address => address.ip().to_string(),
@@ -135,8 +135,8 @@ mod with_pages {
         Ok(())
     }
 
-    /// Lets the changes that are under way end, until time is up or another signal comes. Those
-    /// that are left are in the audit as changes of which nobody knows the outcome.
+    /// Waits until the changes under way have ended, the time is up, or another signal comes. The
+    /// audit lists the remaining changes with an unknown outcome.
     async fn finish(dashboard: &Dashboard, signals: &mut Signals) {
         tokio::select! {
             _ = timeout(LAST_CHANGES, dashboard.changes_are_noted()) => {}
@@ -144,7 +144,8 @@ mod with_pages {
         }
     }
 
-    /// A signal is the normal end of `serve`, so INT and TERM are a success.
+    /// Waits for a signal that ends the program. A signal is the normal end of `serve`, so INT and
+    /// TERM are a success.
     async fn until_ended(signals: &mut Signals) -> Exit {
         loop {
             let signal = signals.next().await;

@@ -1,4 +1,4 @@
-//! `show`: the holders and the waiters of a name.
+//! `show`: prints the holders and the waiters of a name.
 
 use seinpaal::{About, Slots, Snapshot, Ticket};
 
@@ -31,7 +31,7 @@ pub(super) fn show(global: &Global, args: &ShowArgs, voice: Voice) -> Result<Exi
 }
 
 fn explain(snapshot: &Snapshot, ticket: Ticket, as_json: bool) -> Result<String, Failure> {
-    // `among` found it in this very snapshot.
+    // `among` found the ticket in this very snapshot.
     let why = snapshot.why(&ticket).ok_or_else(|| Failure::internal("the ticket has vanished"))?;
     Ok(match as_json {
         true => json::line(&json::Explained::new(snapshot, ticket, &why)),
@@ -108,7 +108,7 @@ fn holders(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
     table
 }
 
-/// A line for each holder that renews no more.
+/// Returns a line for each holder that has stopped renewing.
 fn late(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> String {
     let late = seen.holders.iter().filter_map(|holder| {
         let words = why::not_renewed(holder)?;
@@ -117,7 +117,7 @@ fn late(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> String {
     late.collect()
 }
 
-/// A line for each ask that a holder hand over.
+/// Returns a line for each ask to hand over.
 fn asked(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> String {
     let lines = seen.holders.iter().flat_map(|holder| {
         let ticket = ticket(holder.ticket);
@@ -159,7 +159,7 @@ fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
     table
 }
 
-/// By their names, where they have names.
+/// Returns the names of slots, or their numbers if they have no names.
 fn slots(seen: &Snapshot, slots: &Slots) -> String {
     let names = seen.slot_names.of(slots);
     if names.is_empty() { slots.to_string() } else { names.to_string() }

@@ -8,7 +8,7 @@ use crate::{
     output::Voice,
 };
 
-/// Admits nobody new.
+/// Pauses a name.
 pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal pause", &args.name, async |seinpaal| {
         seinpaal.semaphore(&args.name).pause(&args.reason).await?;
@@ -17,7 +17,7 @@ pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<E
     })
 }
 
-/// Admits new holders again.
+/// Resumes a name.
 pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal resume", &args.name, async |seinpaal| {
         seinpaal.semaphore(&args.name).resume().await?;
@@ -26,7 +26,7 @@ pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Ex
     })
 }
 
-/// Ends a lease or a place in the queue.
+/// Ends a lease or a place in line.
 pub(super) fn evict(global: &Global, args: &NameAndTicket, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal evict", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);
@@ -36,7 +36,7 @@ pub(super) fn evict(global: &Global, args: &NameAndTicket, voice: Voice) -> Resu
     })
 }
 
-/// Tells a holder that somebody wants what it holds.
+/// Asks a holder to hand over.
 pub(super) fn ask_holder(global: &Global, args: &AskArgs, voice: Voice) -> Result<Exit, Failure> {
     let NameAndTicket { name, ticket } = &args.which;
     let by = args.by.clone().unwrap_or_else(this_user);
@@ -49,7 +49,7 @@ pub(super) fn ask_holder(global: &Global, args: &AskArgs, voice: Voice) -> Resul
     })
 }
 
-/// `USER@HOST`, by which people on several machines know who asks.
+/// Returns `USER@HOST`, so that people on other machines know who asks.
 pub(crate) fn this_user() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
     let user = user.unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());

@@ -1,4 +1,5 @@
-//! `renew` and `release`: what the ticket of `acquire` is for. And which ticket is meant.
+//! `renew` and `release`, which need the ticket of `acquire`. The module also finds the ticket that
+//! a user has written in short.
 
 use seinpaal::{Semaphore, Snapshot, Ticket};
 
@@ -47,7 +48,8 @@ pub(super) fn release(
     })
 }
 
-/// The ticket that is meant: a whole one as it is, else the only one here that begins so.
+/// Finds the ticket that the user means. A whole ticket is returned unchanged. Otherwise exactly
+/// one ticket of the name must begin in this way.
 pub(super) async fn find(semaphore: &Semaphore, start: &TicketStart) -> Result<Ticket, Failure> {
     if let Some(ticket) = start.whole() {
         return Ok(ticket);
@@ -55,7 +57,7 @@ pub(super) async fn find(semaphore: &Semaphore, start: &TicketStart) -> Result<T
     among(&semaphore.snapshot().await?, start)
 }
 
-/// The only ticket in a snapshot that is meant.
+/// Finds the only ticket in a snapshot that the user can mean.
 pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, Failure> {
     if start.whole().is_none() {
         all_are_listed(snapshot, start)?;
@@ -78,7 +80,8 @@ pub(super) fn among(snapshot: &Snapshot, start: &TicketStart) -> Result<Ticket, 
     }
 }
 
-/// A short ticket may belong to a holder or waiter that is not listed.
+/// Checks that the snapshot lists all tickets. Otherwise a short ticket might mean one that is not
+/// listed.
 fn all_are_listed(snapshot: &Snapshot, start: &TicketStart) -> Result<(), Failure> {
     let (held, waiting) = (snapshot.holders.len() as u64, snapshot.waiters.len() as u64);
     let all = u64::from(snapshot.holders_total) + u64::from(snapshot.waiting_total);

@@ -1,17 +1,17 @@
-//! The order of `acquire` to its keeper, which stands before the words that `acquire` was called
-//! with.
+//! The order of `acquire` to its keeper. On the keeper's command line it stands before the words of
+//! `acquire`.
 
 use std::{ffi::OsString, os::fd::RawFd};
 
 /// The argument that makes this program a keeper. No command has this name.
 const ARGUMENT: &str = "--keeper";
 
-/// The descriptors that a keeper has from who started it.
+/// The descriptors that a keeper inherits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct KeeperOrder {
     /// The descriptor to which the keeper writes its events.
     pub(super) events: RawFd,
-    /// The process until whose end it keeps the permits.
+    /// The descriptor of the process until whose end the keeper holds the permits.
     pub(super) process: RawFd,
 }
 
@@ -20,7 +20,7 @@ impl KeeperOrder {
         [ARGUMENT.to_owned(), self.events.to_string(), self.process.to_string()]
     }
 
-    /// The order among the words of the command line, if there is one, and the words without it.
+    /// Splits the words of the command line into the order, if there is one, and the other words.
     pub(crate) fn split(mut words: Vec<OsString>) -> (Option<Self>, Vec<OsString>) {
         let order = Self::read(&words);
         if order.is_some() {

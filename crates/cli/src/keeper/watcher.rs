@@ -1,4 +1,4 @@
-//! The watcher: what runs for as long as the process does.
+//! The watcher: a process that runs for as long as the watched process does.
 
 use std::{env, os::fd::OwnedFd, os::unix::net::UnixStream};
 
@@ -15,7 +15,7 @@ use crate::raw;
 /// The argument that makes this program a watcher. No command has this name.
 pub(crate) const ARGUMENT: &str = "--watcher";
 
-/// Why there is nothing more to watch.
+/// The reason why the watch is over.
 enum WatchEnd {
     /// The process has ended, or the ticket was never printed.
     Over,
@@ -23,8 +23,8 @@ enum WatchEnd {
     Lost,
 }
 
-/// Ends when the process ends. If the permits are lost before, the process gets the signal that was
-/// asked for.
+/// Watches until the process ends. If the permits are lost before that, sends the process the
+/// wanted signal.
 pub(crate) fn main() -> u8 {
     let Some((process, signal)) = order() else { return 1 };
     if let Ok(WatchEnd::Lost) = watch(&process)
@@ -49,7 +49,7 @@ fn order() -> Option<(OwnedFd, Option<Signal>)> {
 fn watch(process: &OwnedFd) -> std::io::Result<WatchEnd> {
     let (told, tell) = UnixStream::pair()?;
     pipe::register(SIGTERM, tell)?;
-    // A signal that came before this is delivered now: our keeper started us with it blocked.
+    // The keeper has started us with TERM blocked. A TERM that came before this is delivered now.
     SigSet::from(Mask::SIGTERM).thread_unblock()?;
     let mut stays = false;
     loop {
@@ -72,7 +72,8 @@ fn watch(process: &OwnedFd) -> std::io::Result<WatchEnd> {
             return Ok(WatchEnd::Lost);
         }
         if is_ready(2) {
-            // The pipe was closed without a byte: the process that was to print the ticket is gone.
+            // The pipe was closed without a byte, so the process that should have printed the
+            // ticket is gone.
             if rustix::io::read(stdin(), &mut [0; 1])? == 0 {
                 return Ok(WatchEnd::Over);
             }
@@ -83,7 +84,7 @@ fn watch(process: &OwnedFd) -> std::io::Result<WatchEnd> {
 
 #[cfg(target_os = "linux")]
 fn send(process: &OwnedFd, signal: Signal) {
-    // A process that has ended meanwhile is no error.
+    // It is no error if the process has ended meanwhile.
     let _ = rustix::process::pidfd_send_signal(process, signal);
 }
 

@@ -1,4 +1,4 @@
-//! The rows of `--json`. Those that the HTTP API has as well are in `seinpaal_words`.
+//! The rows of `--json`. `seinpaal_words` has the rows that the HTTP API has, too.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ pub(crate) use seinpaal_words::json::{
     slots, state,
 };
 
-/// One object on one line.
+/// Writes one object on one line.
 pub(crate) fn line(object: &impl Serialize) -> String {
-    // Only a map whose keys are no text cannot be written, and no object here has such a map.
+    // Writing fails only for a map whose keys are not text, and no object here has such a map.
     let text = serde_json::to_string(object).unwrap_or_default();
     format!("{text}\n")
 }
 
-/// `doctor`. An outage is `null` where a permit lasts as long as its process.
+/// The row of `doctor`. An outage is `null` if a permit lasts as long as its process.
 #[derive(Debug, Serialize)]
 pub(crate) struct DoctorJson<'a> {
     pub(crate) store: String,
@@ -31,8 +31,8 @@ pub(crate) struct DoctorJson<'a> {
     pub(crate) advice: Vec<Advised<'a>>,
 }
 
-/// The stored ledgers that were looked at; `null` where none were. Each contradiction is a risk in
-/// `advice`.
+/// The number of stored ledgers that were examined. `doctor` prints `null` if none were. Each
+/// contradiction is a risk in `advice`.
 #[derive(Debug, Serialize)]
 pub(crate) struct LedgersJson {
     pub(crate) names: usize,
@@ -41,7 +41,7 @@ pub(crate) struct LedgersJson {
     pub(crate) contradictions: usize,
 }
 
-/// One thing to change.
+/// One piece of advice.
 #[derive(Debug, Serialize)]
 pub(crate) struct Advised<'a> {
     pub(crate) is_risk: bool,

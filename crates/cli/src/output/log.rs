@@ -1,5 +1,5 @@
-//! `-vv`: what the library logs, a line each, on stderr. Never waits: it is called on the thread
-//! that renews leases.
+//! `-vv`: the log of the library, one event on each line of stderr. It never waits, because it runs
+//! on the thread that renews leases.
 
 use std::fmt::{Debug, Write};
 
@@ -50,7 +50,7 @@ impl Subscriber for EventLog {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// An event in words: its message, and ` field=value` for each field.
+/// An event as text: its message, and ` field=value` for each field.
 #[derive(Default)]
 struct EventWords {
     message: String,
@@ -59,7 +59,7 @@ struct EventWords {
 
 impl Visit for EventWords {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),
             name => write!(self.fields, " {name}={value:?}"),

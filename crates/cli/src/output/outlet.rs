@@ -1,9 +1,9 @@
-//! An outlet for messages that never blocks its callers: a thread writes the lines, and drops those
-//! that do not fit.
+//! An outlet for messages that never blocks its callers. A thread writes the lines, and lines that
+//! do not fit are dropped.
 //!
-//! A pipe without a reader and a terminal that was stopped with ^S may accept nothing for any
-//! length of time. A program that holds permits must not wait for them. `O_NONBLOCK` is no
-//! solution: it belongs to the open file, which CMD and other processes share.
+//! A pipe that nobody reads, or a terminal stopped with ^S, may accept nothing for any length of
+//! time. A program that holds permits must not wait for it. `O_NONBLOCK` is no solution, because it
+//! belongs to the open file, which CMD and other processes share.
 
 use std::{
     collections::VecDeque,
@@ -20,19 +20,19 @@ use rustix::{
     io::Errno,
 };
 
-/// The most that may wait to be written.
+/// The most lines and bytes that may wait to be written.
 const MOST_LINES: usize = 1024;
 const MOST_BYTES: usize = 1024 * 1024;
 /// How long a caller waits until its line is written, so that the line comes before CMD's output.
 /// Callers wait only while lines get through.
 const MOMENT: Duration = Duration::from_millis(50);
-/// How long the end of the program waits for its last lines if nobody reads them.
+/// How long the program, at its end, waits for its last lines if nobody reads them.
 const PARTING: Duration = Duration::from_millis(500);
-/// As above, if there is room for the lines but the machine is so busy that the writing thread does
-/// not run.
+/// How long the program, at its end, waits if there is room for the lines, but the machine is too
+/// busy to run the writing thread.
 const LONG_PARTING: Duration = Duration::from_secs(10);
 
-/// Where lines go. Cheap to clone.
+/// An outlet for lines. It is cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Outlet {
     shared: Arc<SharedOutlet>,
@@ -56,33 +56,33 @@ struct OutletState {
     lines: VecDeque<Vec<u8>>,
     bytes: usize,
     is_writing: bool,
-    /// A line took longer than [`MOMENT`], and has not been written since.
+    /// Whether a line took longer than [`MOMENT`], and has not been written since.
     is_stalled: bool,
-    /// The reader has gone: nothing is written any more.
+    /// Whether the reader has gone. Then nothing is written any more.
     is_over: bool,
-    /// How many lines were dropped since the last one that was written.
+    /// How many lines were dropped since the last written line.
     dropped: u64,
 }
 
 impl Outlet {
-    /// Writes to this descriptor, in a thread of its own. `missed` makes the line that tells how
-    /// many lines were dropped.
+    /// Opens an outlet with a thread that writes to this descriptor. `missed` makes the line that
+    /// says how many lines were dropped.
     pub(crate) fn open(to: impl AsFd + Send + Sync + 'static, missed: fn(u64) -> Vec<u8>) -> Self {
         let outlet = Self::shut(to);
         let writer = outlet.clone();
         let thread = thread::Builder::new().name("seinpaal-outlet".into());
         let started = thread.spawn(move || writer.shared.write_on(&*writer.to, missed));
-        // Without the thread nothing would ever be written, and nobody may wait for that.
+        // Without the thread nothing would ever be written, so nobody must wait for it.
         outlet.shared.state().is_over = started.is_err();
         outlet
     }
 
-    /// An outlet without a writing thread.
+    /// Makes an outlet without a writing thread.
     fn shut(to: impl AsFd + Send + Sync + 'static) -> Self {
         Self { shared: Arc::default(), to: Arc::new(to) }
     }
 
-    /// Takes a line to be written. Never waits; drops the line if too many wait already.
+    /// Takes a line to write. Never waits. Drops the line if too many lines wait already.
     pub(crate) fn send(&self, line: Vec<u8>) {
         let mut state = self.shared.state();
         if state.is_over {
@@ -97,15 +97,15 @@ impl Outlet {
         self.shared.changed.notify_all();
     }
 
-    /// Waits until all is written: a moment where lines get through, not at all where they do not.
+    /// Waits a moment until all lines are written. Does not wait if lines do not get through.
     pub(crate) fn settle(&self) {
         if !self.shared.state().is_stalled && !self.settle_within(MOMENT) {
             self.shared.state().is_stalled = true;
         }
     }
 
-    /// Waits longer, because nothing is written after the end of the program. Longest where there
-    /// is room, so that only the machine can be what is slow.
+    /// Waits longer, because nothing is written after the end of the program. Waits longest if the
+    /// descriptor has room, because then only a busy machine can be the cause of the delay.
     pub(crate) fn part(&self) {
         let deadline = Instant::now() + LONG_PARTING;
         while !self.settle_within(PARTING) && self.has_room() && Instant::now() < deadline {}
@@ -118,7 +118,7 @@ impl Outlet {
         poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Returns whether nothing waits to be written.
+    /// Returns whether no line waits to be written.
     pub(crate) fn is_idle(&self) -> bool {
         self.shared.state().is_idle()
     }
@@ -145,14 +145,15 @@ impl OutletState {
 }
 
 impl SharedOutlet {
-    /// Nothing here panics while it has the lock.
+    /// Locks the state. No code here panics while it holds the lock, so a poisoned lock is still
+    /// good.
     fn state(&self) -> MutexGuard<'_, OutletState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write_on(&self, to: &(impl AsFd + ?Sized), missed: fn(u64) -> Vec<u8>) {
-        // On a terminal set to `tostop`, a group in the background that writes would be stopped as
-        // a whole.
+        // On a terminal with `tostop`, a write from the background would stop the whole process
+        // group.
         let _ = SigSet::from(Signal::SIGTTOU).thread_block();
         loop {
             let line = self.next(missed);
@@ -168,8 +169,7 @@ impl SharedOutlet {
         }
     }
 
-    /// Waits for a line. The count of dropped lines is written after the lines that came before
-    /// them.
+    /// Waits for a line. The line about dropped lines comes after the lines that came before them.
     fn next(&self, missed: fn(u64) -> Vec<u8>) -> Vec<u8> {
         let mut state = self.state();
         loop {
@@ -187,7 +187,7 @@ impl SharedOutlet {
     }
 }
 
-/// Writes all of it, also if somebody made the open file non-blocking.
+/// Writes all bytes, even if another process made the open file non-blocking.
 fn write_all(to: &(impl AsFd + ?Sized), mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(to, bytes) {

@@ -14,7 +14,8 @@ impl<'a> NamedStore<'a> {
         Self { name, store }
     }
 
-    /// These words, and before them what they are about. Errors of a store name it themselves.
+    /// Puts the name and the store before these words. If the words name the store already, as
+    /// errors of a store do, it is left out.
     pub(crate) fn line(self, words: &str) -> String {
         let (name, store) = (self.name, self.store.to_string());
         match (name.is_empty(), words.contains(&store)) {

@@ -15,49 +15,50 @@ enum Align {
     Right,
 }
 
-/// Which part of a cell that is too wide is cut.
+/// The part of a cell that may be cut.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Cut {
     /// Nothing.
     Nothing,
     /// The end, down to this many columns of the screen.
     End(usize),
-    /// The start, where names differ least. Only on a terminal: a program may read the names.
+    /// The start, where names differ least. This is only done on a terminal, because a program may
+    /// read the names.
     Start(usize),
 }
 
-/// A column: its head, and what becomes of it where there is little room.
+/// A column: its head, and the way to save room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     head: &'static str,
     align: Align,
     cut: Cut,
-    /// The greatest goes first; 0 stays.
+    /// The column with the highest rank is left out first. A column with rank 0 stays.
     rank: u8,
 }
 
 impl Column {
-    /// Text.
+    /// Makes a column of text.
     pub(crate) const fn left(head: &'static str) -> Self {
         Self { head, align: Align::Left, cut: Cut::Nothing, rank: 0 }
     }
 
-    /// Numbers.
+    /// Makes a column of numbers.
     pub(crate) const fn right(head: &'static str) -> Self {
         Self { align: Align::Right, ..Self::left(head) }
     }
 
-    /// May be left out: the greater the number, the sooner.
+    /// Allows the column to be left out. The highest rank is left out first.
     pub(crate) const fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
 
-    /// May lose its end, down to this many columns of the screen.
+    /// Allows cells to lose their ends, down to this many columns of the screen.
     pub(crate) const fn cut(self, least: usize) -> Self {
         Self { cut: Cut::End(least), ..self }
     }
 
-    /// May lose its start on a terminal, down to this many columns of the screen.
+    /// Allows cells to lose their starts on a terminal, down to this many columns of the screen.
     pub(crate) const fn cut_start(self, least: usize) -> Self {
         Self { cut: Cut::Start(least), ..self }
     }
@@ -82,7 +83,7 @@ impl Table {
         self.rows.push(cells.into_iter().map(shown).collect());
     }
 
-    /// The table with its heads, as the room allows.
+    /// Renders the table with its heads, as the room allows.
     pub(crate) fn render(&self, room: TableRoom) -> String {
         let widths = self.widths(room);
         let heads = self.columns.iter().map(|column| column.head.to_owned()).collect::<Vec<_>>();
@@ -96,7 +97,7 @@ impl Table {
         text
     }
 
-    /// Of each column, or `None` if it is left out.
+    /// Returns the width of each column, or `None` if it is left out.
     fn widths(&self, room: TableRoom) -> Vec<Option<usize>> {
         let whole: Vec<_> = (0..self.columns.len()).map(|at| self.widest(at)).collect();
         let least = |at: usize| self.least(at, whole[at], room);

@@ -1,4 +1,4 @@
-//! Our own words, on stderr.
+//! The messages of this program, on stderr.
 
 use std::{
     fmt::Display,
@@ -10,7 +10,7 @@ use std::{
 
 use super::{Outlet, text::plain};
 
-/// How much to say.
+/// The messages that the user wants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voice {
     quiet: bool,
@@ -18,26 +18,26 @@ pub(crate) struct Voice {
 }
 
 impl Voice {
-    /// `verbosity`: how many `-v` there are.
+    /// Makes a voice. `verbosity` is the number of `-v`.
     pub(crate) fn new(quiet: bool, verbosity: u8) -> Self {
         Self { quiet, verbosity: if quiet { 0 } else { verbosity } }
     }
 
-    /// Says what the caller should know.
+    /// Prints a message for every user.
     pub(crate) fn say(self, words: impl Display) {
         if !self.quiet {
             write_line(&words.to_string());
         }
     }
 
-    /// Says what only `-v` wants to know.
+    /// Prints a message for `-v`.
     pub(crate) fn explain(self, words: impl Display) {
         if self.verbosity > 0 {
             write_line(&words.to_string());
         }
     }
 
-    /// Says what only `-vv` wants to know.
+    /// Prints a message for `-vv`.
     pub(crate) fn explain_more(self, words: impl Display) {
         if self.verbosity > 1 {
             write_line(&words.to_string());
@@ -54,39 +54,39 @@ impl Voice {
         self.verbosity > 1
     }
 
-    /// Returns whether a line that is redrawn makes sense.
+    /// Returns whether stderr is a terminal on which a line can be redrawn.
     pub(crate) fn is_live(self) -> bool {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         !self.quiet && !dumb && io::stderr().is_terminal()
     }
 }
 
-/// A mistake of ours is one line, too. `RUST_BACKTRACE` makes it as long as usual.
+/// Makes a panic print one line, as other errors do. With `RUST_BACKTRACE` the usual output stays.
 pub(crate) fn say_panics() {
     if std::env::var_os("RUST_BACKTRACE").is_some() {
         return;
     }
     panic::set_hook(Box::new(|panic| {
         let words = format!("internal error: {panic}; please report it");
-        // Written right here, because the outlet may be what has failed.
+        // The line is written directly, because the panic may be in the outlet.
         let line = format!("seinpaal: {}\n", plain(&words.replace('\n', " ")));
         let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
     }));
 }
 
-/// Writes the text as one line. A reader that has gone is no error.
+/// Writes the text as one line. It is no error if the reader has gone.
 fn write_line(words: &str) {
     draw(&format!("seinpaal: {}\n", plain(words)));
 }
 
-/// Puts this on stderr as it is.
+/// Writes the text to stderr unchanged.
 pub(crate) fn draw(text: &str) {
     let stderr = stderr();
     stderr.send(text.into());
     stderr.settle();
 }
 
-/// Prints nothing more, and closes stderr, so that a program that reads stderr to its end does not
+/// Prints nothing more, and closes stderr, so that a program that reads stderr to its end need not
 /// wait for this process.
 pub(crate) fn fall_silent() -> io::Result<()> {
     if let Some(stderr) = STDERR.get() {
@@ -96,7 +96,8 @@ pub(crate) fn fall_silent() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(nowhere)?)
 }
 
-/// Waits a moment until the last messages are written. Called once, at the end of the program.
+/// Waits a moment until the last messages are written. This is called once, at the end of the
+/// program.
 pub(crate) fn part() {
     if let Some(stderr) = STDERR.get() {
         stderr.part();
@@ -105,7 +106,7 @@ pub(crate) fn part() {
 
 static STDERR: OnceLock<Outlet> = OnceLock::new();
 
-/// The one way to stderr.
+/// Returns the only outlet to stderr.
 pub(crate) fn stderr() -> &'static Outlet {
     STDERR.get_or_init(|| Outlet::open(rustix::stdio::stderr(), missed))
 }

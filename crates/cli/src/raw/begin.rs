@@ -1,7 +1,7 @@
-//! Where the program begins. Rust's own way in looks up where the stack ends, which the kernel has
-//! to write out for it, and sets up a handler that tells of a stack that was too short: for a short
-//! `run` that is a twentieth of its system calls. The C library has kept the arguments for Rust's
-//! library already.
+//! The start of the program, in place of Rust's own start code. That code asks the kernel for the
+//! end of the stack, and sets up a handler that reports a stack overflow. For a short `run` this is
+//! a twentieth of its system calls. Rust's library still has the arguments, because the C library
+//! has kept them for it.
 
 use std::{
     ffi::{c_char, c_int},
@@ -12,8 +12,7 @@ use std::{
 use nix::sys::signal::Signal;
 use rustix::fs::{Mode, OFlags};
 
-// SAFETY: the C library calls this once, on the only thread there is, and nothing else has this
-// name.
+// SAFETY: the C library calls this once, on the only thread, and nothing else has this name.
 #[unsafe(no_mangle)]
 extern "C" fn main(_count: c_int, _words: *const *const c_char) -> c_int {
     open_what_is_closed();
@@ -22,10 +21,11 @@ extern "C" fn main(_count: c_int, _words: *const *const c_char) -> c_int {
 }
 
 /// Opens the standard streams that were closed at the start. Otherwise the first file that this
-/// program opens would take the number of one, and CMD would inherit that file as its stream.
+/// program opens would take the number of such a stream, and CMD would inherit the file as its
+/// stream.
 fn open_what_is_closed() {
     for _ in (0..3).filter(|fd| super::was_closed_at_start(*fd)) {
-        // The kernel takes the lowest number that is free.
+        // The kernel takes the lowest free number.
         let opened = rustix::fs::open("/dev/null", OFlags::RDWR, Mode::empty());
         let _ = opened.map(IntoRawFd::into_raw_fd); // stays open
     }

@@ -1,7 +1,7 @@
-//! Starting a program without copying this process: the child borrows our memory until it becomes
-//! the program, and this thread stands still meanwhile. A copy has to be set up page by page, and
-//! each page that either of the two writes afterwards is copied: together that took longer than the
-//! store.
+//! Starts a program without copying this process. The child borrows our memory until it becomes the
+//! program, and this thread stands still meanwhile. A copy of the process has to be set up page by
+//! page, and each page that either process writes afterwards is copied. Together that took longer
+//! than the store.
 
 use std::{
     ffi::{CString, OsStr, OsString, c_char, c_int, c_void},
@@ -17,7 +17,7 @@ use nix::{
     sys::signal::{SigSet, SigmaskHow, pthread_sigmask},
 };
 
-/// The child's stack: for the system calls of `setup`, and for room to spare.
+/// The size of the child's stack: enough for the system calls of `setup`, with room to spare.
 const STACK: usize = 128 * 1024;
 
 /// A program, its words and its environment, as the kernel takes them.
@@ -28,7 +28,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// An error where a word has a zero in it, which the kernel cannot take.
+    /// Makes an image. Fails if a word contains a zero byte, because the kernel does not accept
+    /// one.
     pub(crate) fn new(
         program: &Path,
         words: &[OsString],
@@ -59,7 +60,7 @@ struct Task<'a> {
     words: Vec<*const c_char>,
     variables: Vec<*const c_char>,
     setup: &'a mut dyn FnMut() -> io::Result<()>,
-    /// Why the child could not become the program.
+    /// The error number, if the child could not become the program. Otherwise 0.
     error: AtomicI32,
 }
 
@@ -81,9 +82,9 @@ pub(crate) fn start(image: &Image, setup: &mut dyn FnMut() -> io::Result<()>) ->
     pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
     // SAFETY: `become_it` gets a task and a stack that outlive it, because with CLONE_VFORK this
     // call returns when the child has become the program or has ended. It runs beside no code of
-    // this thread. Other threads of ours run on; the child takes no lock and allocates nothing, so
-    // it neither waits for them nor disturbs them. What it changes (handlers, mask, group, flags of
-    // descriptors) is its own: only the memory is shared.
+    // this thread. Other threads of ours run on. The child takes no lock and allocates nothing, so
+    // it neither waits for them nor disturbs them. It changes only its own handlers, mask, group
+    // and flags of descriptors, because only the memory is shared.
     let pid = unsafe {
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         libc::clone(become_it, stack.top(), flags, (&raw mut task).cast::<c_void>())
@@ -99,10 +100,10 @@ pub(crate) fn start(image: &Image, setup: &mut dyn FnMut() -> io::Result<()>) ->
     }
 }
 
-/// The child's code. It never returns, and a panic in it ends the child alone.
+/// Runs in the child. It never returns, and a panic in it ends the child alone.
 extern "C" fn become_it(task: *mut c_void) -> c_int {
-    // SAFETY: `start` passes its task, which nobody else touches until this child is done with the
-    // memory.
+    // SAFETY: `start` passes its task, which no other code touches until this child is done with
+    // the memory.
     let task = unsafe { &mut *task.cast::<Task<'_>>() };
     let error = task.run();
     task.error.store(error.raw_os_error().unwrap_or(libc::EINVAL), Ordering::Relaxed);
@@ -123,25 +124,26 @@ impl Task<'_> {
 }
 
 fn reap(pid: i32) {
-    // SAFETY: it waits for a child that has ended, and keeps nothing of what it says.
+    // SAFETY: this waits for a child that has ended, and the null pointer asks for no status.
     while unsafe { libc::waitpid(pid, ptr::null_mut(), 0) } == -1
         && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
     {}
 }
 
-/// Memory for a stack, of which only the pages that are used cost anything.
+/// The memory of a stack. Only pages that are used cost anything.
 struct Stack(*mut c_void);
 
 impl Stack {
     fn new() -> io::Result<Self> {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
-        // SAFETY: this makes new memory, and touches none that is there.
+        // SAFETY: this makes new memory, and touches no existing memory.
         let base = unsafe { libc::mmap(ptr::null_mut(), STACK, access, kind, -1, 0) };
         if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(base)) }
     }
 
-    /// Stacks grow down, and begin at a multiple of 16: the end of a page is one.
+    /// Returns the address at which the stack begins. Stacks grow down, and begin at a multiple of
+    /// 16, as the end of a page is.
     fn top(&self) -> *mut c_void {
         self.0.wrapping_byte_add(STACK)
     }
@@ -149,7 +151,7 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: `new` made it, and the child that used it is done with it.
+        // SAFETY: `new` made this memory, and the child that used it is done with it.
         unsafe { libc::munmap(self.0, STACK) };
     }
 }

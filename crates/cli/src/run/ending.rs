@@ -1,4 +1,4 @@
-//! Why CMD is made to end, in words: what happened, and what to do about it.
+//! The reasons why CMD is made to end, in words: the event and the remedy.
 
 use std::time::Duration;
 
@@ -6,7 +6,8 @@ use seinpaal::{Ended, Lost, Outage};
 
 use crate::output::text::age;
 
-/// A store that has not answered for this part of the ttl is the reason why nothing was renewed.
+/// If the store has not answered for this part of the ttl, its silence is the reason why the lease
+/// was not renewed.
 const SILENCE_PART: u32 = 20;
 
 /// The reason why a lease was not renewed.
@@ -14,15 +15,15 @@ const SILENCE_PART: u32 = 20;
 pub(super) enum Hindrance {
     /// The store does not answer.
     Store(Outage),
-    /// We were stopped meanwhile, by ^Z or STOP.
+    /// This process was stopped meanwhile, by ^Z or STOP.
     Stop,
-    /// The machine slept, or had no time for us.
+    /// The machine slept, or had no time for this process.
     Machine,
 }
 
 impl Hindrance {
-    /// `continued`: how long ago we were continued after a stop. A silence that was noticed while
-    /// we were stopped says nothing about the store.
+    /// Finds the reason. `continued` is the time since this process was continued after a stop. A
+    /// silence during a stop says nothing about the store.
     pub(super) fn new(outage: Option<Outage>, continued: Option<Duration>, ttl: Duration) -> Self {
         let continued = continued.filter(|ago| *ago <= ttl);
         let is_real = |outage: &Outage| {
@@ -52,13 +53,13 @@ impl Hindrance {
     }
 }
 
-/// `the store has not answered for 12s (connection refused)`.
+/// Writes a sentence such as `the store has not answered for 12s (connection refused)`.
 pub(super) fn silence(outage: &Outage) -> String {
     let error = outage.error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default();
     format!("the store has not answered for {}{error}", age(outage.lasted))
 }
 
-/// The message: `what`, then what becomes of CMD, then `remedy`.
+/// The parts of the message: `what`, then the consequence for CMD, then `remedy`.
 #[derive(Clone, Debug)]
 pub(super) struct CmdEnding {
     pub(super) what: String,
@@ -104,7 +105,7 @@ impl CmdEnding {
         Self { what, remedy: hindrance.remedy() }
     }
 
-    /// Seen from inside the CMD of another run.
+    /// Makes the message for a run inside the CMD of another run, which is ending that CMD.
     pub(super) fn around_us() -> Self {
         let what = "the run around this one, which holds it, is ending its command".to_owned();
         Self { what, remedy: "the message of that run says why" }

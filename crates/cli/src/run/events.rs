@@ -1,4 +1,4 @@
-//! The events, as JSON lines for a program that watches us.
+//! The events of `--events`: JSON lines for a program that watches this one.
 
 use std::os::fd::RawFd;
 
@@ -14,21 +14,21 @@ use crate::{
     },
 };
 
-/// One line.
+/// One event, which becomes one line.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(crate) enum RunEvent<'a> {
-    /// In the queue, with this many waiters in all.
+    /// The request stands in line, with this many waiters in all.
     Queued {
         name: &'a str,
         waiting: u32,
     },
-    /// This place in the queue, from 1.
+    /// The request has this place in line, from 1.
     Position {
         name: &'a str,
         position: u32,
         waiting: u32,
-        /// Why it waits, as `show --why` says it.
+        /// The reasons why the request waits, as in `show --why`.
         reasons: Vec<ReasonJson>,
         estimate: EstimateJson,
     },
@@ -48,7 +48,7 @@ pub(crate) enum RunEvent<'a> {
         name: &'a str,
         valid_for_ms: Option<u64>,
     },
-    /// Somebody asks that the permits be handed over.
+    /// Somebody asks this run to hand over its permits.
     Asked {
         name: &'a str,
         by: &'a str,
@@ -58,28 +58,29 @@ pub(crate) enum RunEvent<'a> {
         name: &'a str,
         cause: String,
     },
-    /// CMD is gone, with this status or 128+n; the last line.
+    /// CMD has ended with this status, or 128+n. This is the last line.
     Exited {
         name: &'a str,
         status: u8,
     },
-    /// Given back; CMD is gone by then.
+    /// The permits were given back. CMD has ended by then.
     Released {
         name: &'a str,
     },
-    /// How many lines were dropped before this one, because nobody read them.
+    /// This many lines were dropped before this one, because nobody read them.
     Missed {
         lines: u64,
     },
 }
 
-/// Where the lines go, if anywhere.
+/// The outlet for the events, if the user wants them.
 #[derive(Debug)]
 pub(crate) struct Events(Option<Outlet>);
 
 impl Events {
-    /// Takes over the descriptor that `--events` names; CMD does not inherit it (a standard stream
-    /// it does). Call it before anything is opened, so that the number is still the caller's.
+    /// Takes over the descriptor that `--events` names. CMD does not inherit it, unless it is a
+    /// standard stream. Call this before the program opens any file, so that the number still
+    /// belongs to the caller's descriptor.
     pub(super) fn open(fd: Option<RawFd>) -> Result<Self, Failure> {
         let Some(fd) = fd else { return Ok(Self(None)) };
         let refuse = |why| Failure::usage(format!("--events: file descriptor {fd} is {why}"));
@@ -94,24 +95,24 @@ impl Events {
         Ok(Self(Some(Outlet::open(copy, |lines| line(&RunEvent::Missed { lines })))))
     }
 
-    /// Nobody watches.
+    /// Makes events that nobody watches.
     pub(crate) fn none() -> Self {
         Self(None)
     }
 
-    /// Returns whether anybody watches.
+    /// Returns whether a program watches.
     pub(crate) fn are_wanted(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Hands over a line to be written, whole. Never waits: a reader that is too slow misses lines.
+    /// Hands over a line to write. Never waits: a reader that is too slow misses lines.
     pub(crate) fn emit(&self, event: &RunEvent<'_>) {
         if let Some(outlet) = &self.0 {
             outlet.send(line(event));
         }
     }
 
-    /// Lets the last lines out, for a moment: nothing is written after the end of the program.
+    /// Waits a moment for the last lines, because nothing is written after the end of the program.
     pub(super) fn part(&self) {
         if let Some(outlet) = &self.0 {
             outlet.part();
@@ -120,7 +121,7 @@ impl Events {
 }
 
 fn line(event: &RunEvent<'_>) -> Vec<u8> {
-    // Only a map whose keys are no text cannot be written, and no event has such a map.
+    // Writing fails only for a map whose keys are not text, and no event has such a map.
     let mut line = serde_json::to_vec(event).unwrap_or_default();
     line.push(b'\n');
     line

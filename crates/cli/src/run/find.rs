@@ -1,4 +1,4 @@
-//! Which program CMD is, known before anybody queues for it.
+//! Finds the program of CMD, before the run stands in line.
 
 use std::{
     env,
@@ -12,10 +12,10 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use crate::exit::{Exit, Failure};
 
-/// Where to look if PATH is not set, as execvp does.
+/// The directories to search if PATH is not set, as in execvp.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// The program that `command` names, looked up as execvp would.
+/// Returns the program that `command` names, looked up as execvp does.
 pub(super) fn find(command: &OsStr) -> Result<PathBuf, Failure> {
     if command.as_bytes().contains(&b'/') {
         let path = PathBuf::from(command);
@@ -39,11 +39,12 @@ fn search(command: &OsStr, path: &OsStr) -> Result<PathBuf, Failure> {
     if let Some(program) = places().find(|place| is_executable(place)) {
         return Ok(program);
     }
-    // A directory of that name is not what anybody meant; a file without the right is.
+    // The user does not mean a directory of that name, but may well mean a file that is not
+    // executable.
     if places().any(|place| place.is_file()) { Err(barred(command)) } else { Err(missing(command)) }
 }
 
-/// An empty part of PATH is the current directory.
+/// Replaces an empty part of PATH by the current directory, which it means.
 fn here(directory: PathBuf) -> PathBuf {
     if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory }
 }

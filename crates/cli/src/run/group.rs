@@ -1,5 +1,5 @@
-//! Processes that have ended: those of CMD's group that nobody reaps, and those that are ours to
-//! reap.
+//! Processes that have ended: those of CMD's group that nobody reaps, and those that this process
+//! has to reap.
 
 use std::{
     collections::BTreeSet,
@@ -13,14 +13,15 @@ use rustix::{
     process::{Pid, test_kill_process},
 };
 
-/// Returns whether all processes of a group have ended, and nobody has reaped them.
+/// Returns whether all processes of a group have ended and still wait to be reaped.
 ///
-/// The kernel counts them as members until somebody reaps them, which the first process of many a
-/// container never does. If no process of the group can be seen, nothing is known, and the answer
-/// is no.
+/// The kernel counts an ended process as a member until its parent reaps it. The first process of
+/// many containers never reaps. If no process of the group can be seen, the answer is no, because
+/// nothing is known.
 pub(super) fn has_only_the_dead(group: Pid) -> bool {
     let group = group.as_raw_pid().to_string();
-    // Mostly the first process of the group still runs, and no other need be looked at.
+    // In most cases the first process of the group still runs, and then no other process need be
+    // looked at.
     if is_dead_in(&group, Path::new("/proc").join(&group)) == Some(false) {
         return false;
     }
@@ -29,12 +30,12 @@ pub(super) fn has_only_the_dead(group: Pid) -> bool {
     ends.next() == Some(true) && ends.all(|is_dead| is_dead)
 }
 
-/// The process that a group is named after.
+/// The state of the process that a group is named after.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum GroupLeader {
-    /// Also where nothing can be seen of it.
+    /// The process lives, or its state cannot be seen.
     Lives,
-    /// Its parent has not heard of its end yet.
+    /// The process has ended, and its parent has not reaped it yet.
     Ended,
     Reaped,
 }
@@ -52,30 +53,31 @@ impl GroupLeader {
     }
 }
 
-/// Returns whether a process has ended, if it is there and of this group.
+/// Returns whether a process has ended. `None`: there is no such process in this group.
 fn is_dead_in(group: &str, process: PathBuf) -> Option<bool> {
     is_dead(group, &fs::read_to_string(process.join("stat")).ok()?)
 }
 
-/// What the kernel writes of a process: whether it has ended, if it is of this group.
+/// Reads the kernel's `stat` line of a process. Returns whether the process has ended, or `None` if
+/// it is in another group.
 fn is_dead(group: &str, stat: &str) -> Option<bool> {
-    // The name is in brackets, and may have anything in it.
+    // The program's name is in brackets, and may contain brackets and spaces.
     let facts: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let (state, its_group, threads) = (facts.first()?, facts.get(2)?, facts.get(17)?);
-    // A process whose first thread has ended goes on with the others.
+    // A process whose first thread has ended still runs if it has other threads.
     let has_ended = matches!(*state, "Z" | "X") && matches!(*threads, "0" | "1");
     (*its_group == group).then_some(has_ended)
 }
 
-/// The children that somebody here waits for by their numbers.
+/// The children that code of this program waits for by their numbers.
 static AWAITED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 fn awaited() -> MutexGuard<'static, BTreeSet<i32>> {
     AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child that somebody here waits for. It must be made on the main thread, on which the child was
-/// started, so that `reap_strangers` cannot come in between.
+/// A child that code of this program waits for. Make this value on the main thread, on which the
+/// child was started, so that `reap_strangers` cannot run in between.
 #[derive(Debug)]
 pub(super) struct AwaitedChild(i32);
 
@@ -92,9 +94,9 @@ impl Drop for AwaitedChild {
     }
 }
 
-/// Reaps what is left to us. The first process of a container becomes the parent of every process
-/// there that loses its own, and what nobody reaps takes up a number for as long as the container
-/// runs. Called on the main thread.
+/// Reaps processes that nobody else reaps. The first process of a container becomes the parent of
+/// every process whose parent has ended. An ended process that is not reaped keeps its number for
+/// as long as the container runs. Called on the main thread.
 #[cfg(target_os = "linux")]
 pub(super) fn reap_strangers() {
     use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
@@ -102,7 +104,7 @@ pub(super) fn reap_strangers() {
     if std::process::id() != 1 {
         return;
     }
-    // To look does not reap: an awaited child is left to whoever waits for it.
+    // This look does not reap, so an awaited child stays for the code that waits for it.
     let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     while let Ok(ended) = waitid(Id::All, look)
         && let Some(pid) = ended.pid()

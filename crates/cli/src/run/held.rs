@@ -1,5 +1,4 @@
-//! The permits that the runs around a CMD hold: the variable that lists them, and which of them
-//! still count.
+//! The permits that the runs around a CMD hold, and the variable that lists them.
 
 use std::{env, fs, os::fd::RawFd};
 
@@ -12,7 +11,7 @@ use crate::args::EntryArgs;
 /// The variable in CMD's environment.
 pub(super) const VARIABLE: &str = "SEINPAAL_HELD";
 
-/// Permits that CMD runs under, its own run's or an ancestor's.
+/// The permits of one name under which CMD runs. Its own run or an ancestor holds them.
 #[derive(Clone, Debug)]
 pub(super) struct CmdGrant {
     pub(super) name: String,
@@ -38,7 +37,7 @@ impl From<&Permit> for CmdGrant {
     }
 }
 
-/// As which kind of lock a name is held.
+/// The kind of lock as which a name is held.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum HeldAs {
@@ -56,7 +55,7 @@ impl HeldAs {
         }
     }
 
-    /// How many permits it takes to hold the name so.
+    /// Returns how many permits it takes to hold the name in this way.
     pub(super) fn permits(self, wanted: u32) -> u32 {
         match self {
             Self::Semaphore => wanted,
@@ -69,33 +68,33 @@ impl HeldAs {
 /// One name, held by one run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct HeldName {
-    /// For people. A run inside asks its own store whether the ticket holds there, and so learns
-    /// whether it is the same store.
+    /// The store, for people to read. A run inside asks its own store whether the ticket holds
+    /// there, and so learns whether it is the same store.
     pub(super) store: String,
     pub(super) name: String,
     pub(super) kind: HeldAs,
     pub(super) permits: u32,
     pub(super) ticket: String,
-    /// The `run` that holds it.
+    /// The process of the `run` that holds the name.
     pub(super) pid: u32,
-    /// The [sign](super::sign), as it numbers its descriptors.
+    /// The descriptor of its [sign](super::sign), by its number in that process.
     pub(super) fd: RawFd,
 }
 
-/// The permits that the environment lists for the runs around this one. A value that cannot be read
-/// is ignored.
+/// Returns the permits that the environment lists for the runs around this one. A value that cannot
+/// be read is ignored.
 pub(super) fn around_us() -> Vec<HeldName> {
     let text = env::var(VARIABLE).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// The variable's value for the permits that are held around CMD.
+/// Returns the variable's value for the permits that are held around CMD.
 pub(super) fn variable(held: &[HeldName]) -> String {
-    // Only a map whose keys are no text cannot be written, and there is none here.
+    // Writing fails only for a map whose keys are not text, and there is none here.
     serde_json::to_string(held).unwrap_or_default()
 }
 
-/// A `run` around us that says it holds a name, before the store was asked.
+/// The claim of a `run` around us that it holds a name. The store has not confirmed it yet.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) ticket: Ticket,
@@ -105,28 +104,29 @@ pub(super) struct Claim {
     pub(super) sight: Sight,
 }
 
-/// The innermost run around us that claims to hold `name` and lets us in.
+/// Returns the claim of the innermost run around us that claims to hold `name` and lets us in.
 pub(super) fn claim(held: &[HeldName], name: &Name) -> Option<Claim> {
     if held.is_empty() {
         return None;
     }
     let lineage = lineage();
     held.iter().rev().filter(|held| held.name == name.as_str()).find_map(|held| {
-        // Counted without ourselves, so in the whole lineage this is the place of its child.
+        // The count leaves out this process, so in the whole lineage this is the place of the run's
+        // child.
         let at = lineage.iter().skip(1).position(|pid| *pid == held.pid)?;
         let sight = Sight::open(held.pid, held.fd)?;
         Some(Claim { ticket: held.ticket.parse().ok()?, pid: held.pid, cmd: lineage[at], sight })
     })
 }
 
-/// Our process, its parent, and so on.
+/// Returns our process, its parent, and so on.
 fn lineage() -> Vec<u32> {
     std::iter::successors(Some(std::process::id()), |pid| parent(*pid)).collect()
 }
 
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program stands in parentheses, and may have some in it.
+    // The name of the program stands in parentheses, and may contain parentheses.
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(1)?.parse().ok().filter(|parent| *parent > 0)
 }

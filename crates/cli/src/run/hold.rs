@@ -1,4 +1,5 @@
-//! While CMD runs: pass on signals, watch the lease, and end CMD when that is due.
+//! The time while CMD runs: signals are passed on, the lease is watched, and CMD is ended when that
+//! is due.
 
 mod lease;
 mod parting;
@@ -34,7 +35,7 @@ use crate::{
     output::{NamedStore, Voice},
 };
 
-/// CMD, and everything around it.
+/// A running CMD with its leash, its terminal and its permits.
 pub(super) struct HoldOfCmd<'a> {
     pub(super) leash: Leash,
     pub(super) seinpaal: &'a Seinpaal,
@@ -43,29 +44,30 @@ pub(super) struct HoldOfCmd<'a> {
     pub(super) events: &'a Events,
     pub(super) signals: &'a mut Signals,
     pub(super) terminal: Option<Terminal>,
-    /// CMD was told to end, and this is why.
+    /// The exit status of this program, if CMD was told to end.
     pub(super) exit: Option<Exit>,
-    /// CMD is gone. Runs that it left behind may go on under our permit.
+    /// Whether CMD has ended. Runs that it left behind may go on under our permit.
     pub(super) has_ended: bool,
-    /// A CONT that is still to come out of `signals` has continued us, and CMD has had one for it.
+    /// Whether a CONT that will still come out of `signals` has continued us, and CMD has already
+    /// had its CONT for it.
     pub(super) is_cont_passed_on: bool,
-    /// When we were last continued after a stop.
+    /// The moment at which we were last continued after a stop.
     pub(super) continued_at: Option<Instant>,
     /// The permits of runs around us that CMD goes on under.
     pub(super) ties: Vec<Tie>,
-    /// CMD is the watcher of this process: `acquire --while-pid`.
+    /// The process whose watcher CMD is, for `acquire --while-pid`.
     pub(super) kept_for: Option<i32>,
     /// The job that is noted as done when CMD has ended with 0.
     pub(super) once: Option<&'a Once>,
-    /// `--events` has told of a loss.
+    /// Whether an event has reported a loss.
     pub(super) loss_is_told: bool,
-    /// Until then the permits stay, whether CMD runs or not.
+    /// The moment until which the permits are kept, even if CMD has ended.
     pub(super) min_hold_at: Option<Instant>,
 }
 
 impl HoldOfCmd<'_> {
-    /// Looks after CMD until it is gone, and gives the permit back: our own, where a run around us
-    /// does not hold all.
+    /// Looks after CMD until it is gone, and then gives back our own permits, unless runs around us
+    /// hold all of them.
     pub(super) async fn watch(
         mut self,
         permits: Option<PermitSet>,
@@ -76,13 +78,14 @@ impl HoldOfCmd<'_> {
         let mut seen = PermitState::Held;
         let mut status = None;
         let status = loop {
-            // Subscribed before the state is read, so that no change falls in between.
+            // The subscription comes before the state is read, so that no change is missed in
+            // between.
             let mut changed = pin!(changed(permits.as_ref()));
             if subscribe(changed.as_mut()).await {
                 continue;
             }
-            // Before the lease: what CMD has ended with is not changed by a loss that is noticed
-            // later.
+            // CMD is looked at before the lease, so that a loss noticed later does not change the
+            // status of a CMD that has ended.
             if status.is_none() {
                 status = self.look_at_cmd()?;
                 self.has_ended = status.is_some();
@@ -113,8 +116,8 @@ impl HoldOfCmd<'_> {
         self.finish(permits, status).await
     }
 
-    /// CMD that is gone may have left runs in the background, which go on under our permit, and
-    /// processes that are being ended.
+    /// Takes a signal. If CMD is gone, the signal is for the runs that it left behind, which go on
+    /// under our permit, and for processes that are being ended.
     fn take(&mut self, signal: Signal, cmd_is_there: bool) {
         if signal == Signal::CONT && mem::take(&mut self.is_cont_passed_on) {
             return;
@@ -129,7 +132,8 @@ impl HoldOfCmd<'_> {
         }
     }
 
-    /// An ask ends nothing: the person or program that watches this run decides.
+    /// Reports an ask. It ends nothing, because the person or program that watches this run
+    /// decides.
     fn hear(&self, name: &str, ask: &HandOverAsk) {
         let (by, reason) = (ask.by(), ask.reason());
         self.events.emit(&RunEvent::Asked { name, by, reason });
@@ -137,7 +141,8 @@ impl HoldOfCmd<'_> {
         self.voice.explain(NamedStore { name, ..self.subject }.line(&words));
     }
 
-    /// The state of CMD: its status, or 128+n, if it ended. If it was stopped, we stop, too.
+    /// Returns the status of CMD, or 128+n, if it has ended. If CMD was stopped, this process
+    /// stops, too.
     fn look_at_cmd(&mut self) -> Result<Option<u8>, Failure> {
         loop {
             match self.leash.change()? {
@@ -153,7 +158,7 @@ impl HoldOfCmd<'_> {
 
     fn stop_with_cmd(&mut self, number: i32) {
         let wants_terminal = number == Signal::TTIN.as_raw() || number == Signal::TTOU.as_raw();
-        // STOP is meant for CMD alone: if `run` stopped, too, the lease would not be renewed.
+        // STOP is meant for CMD alone. If `run` stopped, too, the lease would not be renewed.
         if !wants_terminal && number != Signal::TSTP.as_raw() {
             return;
         }
@@ -166,15 +171,14 @@ impl HoldOfCmd<'_> {
         }
         let has_stopped = self.signals.stop(number);
         self.is_cont_passed_on = has_stopped;
-        if was_lent || wants_terminal {
-            self.lend_terminal();
-        }
-        // Nobody can ever bring us to the foreground. The kernel hangs up on stopped groups of that
-        // kind.
-        if !wants_terminal || has_stopped {
+        let is_lent = (was_lent || wants_terminal) && self.lend_terminal();
+        // If the kernel did not stop us and the terminal is not ours to lend, our group is
+        // orphaned, and no shell can ever bring us to the foreground. The kernel itself sends HUP
+        // to stopped groups of that kind.
+        if !wants_terminal || has_stopped || is_lent {
             self.leash.cmd.signal_group(Signal::CONT);
         } else if self.leash.refuse_terminal() {
-            self.say("the command wants the terminal, which nobody can give it: hanging up; redirect what it reads");
+            self.say("the command wants the terminal, which nobody can give it: hanging up; redirect its input");
         }
     }
 
@@ -183,7 +187,7 @@ impl HoldOfCmd<'_> {
         self.terminal.as_mut().is_some_and(|terminal| terminal.lend(group))
     }
 
-    /// USR1 and USR2 go to CMD only; all other signals go to its whole group.
+    /// Passes a signal on. USR1 and USR2 go to CMD only. All other signals go to its whole group.
     fn pass_on(&mut self, signal: Signal) {
         match signal {
             Signal::USR1 | Signal::USR2 => self.leash.cmd.signal(signal),
@@ -200,8 +204,9 @@ impl HoldOfCmd<'_> {
         if !self.leash.end(grace) {
             return;
         }
-        if self.has_ended && exit == Exit::Lost {
-            self.say_of(name, ending, "stopping what the command left behind");
+        // A CMD that has ended by itself keeps its status.
+        if self.has_ended {
+            self.say_of(name, ending, "stopping the processes that the command left behind");
         } else {
             self.exit = Some(exit);
             self.say_of(name, ending, "stopping the command");
@@ -235,7 +240,7 @@ async fn asked(permits: Option<&PermitSet>) -> (String, HandOverAsk) {
     }
 }
 
-/// Polls once, which subscribes. `true`: it has happened already.
+/// Polls once, which subscribes. `true`: the change has already happened.
 async fn subscribe(mut changed: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await
 }

@@ -1,4 +1,4 @@
-//! CMD, started without a copy of this process.
+//! Starts CMD without a copy of this process.
 
 use std::{
     collections::BTreeMap,
@@ -15,8 +15,8 @@ use super::{
 };
 use crate::settings::STORE_VARIABLE;
 
-/// Starts CMD and returns its process id. Where a guard has to hear of CMD first this will not do:
-/// we would stand still until CMD has begun.
+/// Starts CMD and returns its process id. This is no use if a guard has to hear of CMD before it
+/// begins, because this thread stands still until CMD has begun.
 pub(super) fn start(start: &CmdStart<'_>, record: Option<ChildRecord>) -> io::Result<i32> {
     let mut variables: BTreeMap<OsString, OsString> = env::vars_os().collect();
     for key in start.withheld {

@@ -1,4 +1,4 @@
-//! A running CMD, the guard beside it, and how it is made to end.
+//! A running CMD with its guard, and the ways to end it.
 
 use std::{mem, time::Duration};
 
@@ -17,12 +17,12 @@ use super::{
 };
 use crate::exit::Failure;
 
-/// A process that cannot be killed now (it waits for a disk) is killed again.
+/// The time between two KILLs. A process that waits for a disk, for example, does not end at once.
 const AGAIN: Duration = Duration::from_secs(1);
-/// What is left of CMD's group after so many KILLs is not waited for. CMD itself is.
+/// After this many KILLs we no longer wait for the rest of CMD's group, but only for CMD itself.
 const MOST_KILLS: u32 = 2;
 
-/// How often to see whether what CMD left behind has ended.
+/// How often to look whether the processes that CMD left behind have ended.
 pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
 /// CMD, and the timers that end it before its lease ends.
@@ -33,24 +33,24 @@ pub(super) struct Leash {
     guard: Option<RunGuard>,
     /// The sign for the runs inside CMD.
     sign: Option<Sign>,
-    /// When CMD, which was told to end, is killed.
+    /// The moment at which a CMD that was told to end is killed.
     kill_at: Option<Instant>,
-    /// How often CMD asked for a terminal that nobody can give it.
+    /// How often CMD has asked for a terminal that it cannot have.
     refusals: u32,
-    /// How often the group got KILL since CMD was told to end.
+    /// How often the group has got KILL since CMD was told to end.
     kills: u32,
-    /// Somebody has sent us a signal since CMD is gone.
+    /// Whether a signal has come since CMD has ended.
     is_hurried: bool,
 }
 
-/// Notices of children that ended or stopped; listen before there is a child.
+/// Listens for children that end or stop. Call this before the first child starts.
 pub(super) fn children() -> Result<Stream, Failure> {
     signal(SignalKind::child()).map_err(|e| Failure::internal(format!("cannot hear of CMD: {e}")))
 }
 
 impl Leash {
-    /// `guard` was told of CMD before CMD began. `left`: how long CMD's lease lasts, if it runs out
-    /// by time.
+    /// Makes a leash. `guard` has heard of CMD before CMD began. `left` is the time that CMD's
+    /// lease lasts, if it runs out by time.
     pub(super) fn new(
         cmd: Cmd,
         terms: KillTerms,
@@ -72,14 +72,14 @@ impl Leash {
         }
     }
 
-    /// Shows the runs inside CMD until when they may go on.
+    /// Adds the sign that shows the runs inside CMD until when they may go on.
     pub(super) fn show(self, sign: Option<Sign>) -> Self {
         Self { sign, ..self }
     }
 
-    /// Has `guard` look after CMD, which goes on under an ancestor's permit until these times.
+    /// Tells the guard the times until which CMD goes on under an ancestor's permit.
     pub(super) fn follow(&mut self, times: GuardTimes) {
-        // A CMD that is ending has had its TERM: the guard may only kill it.
+        // A CMD that is ending has had its TERM, so the guard may only kill it.
         let is_ending = self.kill_at.is_some();
         let term = if is_ending { times.kill } else { times.term };
         if let Some(guard) = &mut self.guard {
@@ -87,12 +87,12 @@ impl Leash {
         }
     }
 
-    /// Returns whether no run inside CMD goes on under our permit; from then on none can.
+    /// Returns whether no run inside CMD goes on under our permit. If so, none can from then on.
     pub(super) fn is_alone(&self) -> bool {
         self.sign.as_ref().is_none_or(Sign::take_down)
     }
 
-    /// The change of CMD's state since the last call, if there was one.
+    /// Returns the change of CMD's state since the last call, if there was one.
     pub(super) fn change(&mut self) -> Result<Option<CmdChange>, Failure> {
         if let Some(guard) = &mut self.guard {
             guard.keep();
@@ -102,8 +102,8 @@ impl Leash {
         change.map_err(|error| Failure::internal(format!("cannot wait for CMD: {error}")))
     }
 
-    /// CMD has ended. What it left behind is being ended, or goes on under our permit: runs, which
-    /// have guards of their own.
+    /// Looks after the rest of CMD's group, after CMD has ended. These processes are being ended,
+    /// or they are runs that go on under our permit and have guards of their own.
     pub(super) fn look_after_the_rest(&mut self) {
         match &mut self.guard {
             Some(guard) if self.cmd.is_all_gone() => guard.rest(),
@@ -127,23 +127,23 @@ impl Leash {
         }
     }
 
-    /// How long CMD may take to end with this much left of its lease. An eighth of that is kept for
-    /// the KILL itself.
+    /// Returns how long CMD may take to end with this much left of its lease. An eighth of the rest
+    /// is kept for the KILL itself.
     pub(super) fn grace_in_danger(&self, left: Duration) -> Duration {
         self.terms.kill_after.min(left - left / 8) + self.terms.spare
     }
 
-    /// How long CMD may take to end after its lease is lost.
+    /// Returns how long CMD may take to end after its lease is lost.
     pub(super) fn grace_after(&self, lost: Lost) -> Duration {
         match lost {
-            // The lease ran out, so CMD works without one from here on.
+            // The lease ran out, so CMD now works without a lease and must end at once.
             Lost::Silence | Lost::Ended(Ended::Expired) => Duration::ZERO,
             _ => self.terms.kill_after,
         }
     }
 
-    /// TERM now, KILL after `grace`. A CMD that is already ending may get less time by this, never
-    /// more. `true` if CMD was not ending before.
+    /// Sends TERM now, and KILL after `grace`. A CMD that is already ending may get less time by
+    /// this, but never more. Returns whether CMD was not ending before.
     pub(super) fn end(&mut self, grace: Duration) -> bool {
         let now = Instant::now();
         let kill_at = now.checked_add(grace).unwrap_or(now);
@@ -155,15 +155,19 @@ impl Leash {
             return false;
         }
         self.kill_at = Some(kill_at);
+        if let Some(guard) = &mut self.guard {
+            guard.end();
+        }
+        // Without time to end, CMD gets no TERM, but only the KILL, which is due at once.
         if !grace.is_zero() {
             self.cmd.terminate();
         }
         true
     }
 
-    /// CMD has stopped for want of a terminal that it cannot have. It gets HUP; if it asks again,
-    /// TERM, and then KILL. Otherwise a CMD that ignores HUP would ask for ever. Returns whether
-    /// this is the first time.
+    /// Answers a CMD that has stopped because it wants a terminal that it cannot have. It gets HUP
+    /// the first time, then TERM, then KILL. Otherwise a CMD that ignores HUP would ask for ever.
+    /// Returns whether this is the first time.
     pub(super) fn refuse_terminal(&mut self) -> bool {
         self.refusals = self.refusals.saturating_add(1);
         self.cmd.signal_group(match self.refusals {
@@ -171,6 +175,7 @@ impl Leash {
             2 => Signal::TERM,
             _ => Signal::KILL,
         });
+        // A stopped process receives HUP and TERM only when it goes on.
         self.cmd.signal_group(Signal::CONT);
         self.refusals == 1
     }
@@ -190,22 +195,23 @@ impl Leash {
         self.kill_at = self.kill_at.map(|_| Instant::now() + AGAIN);
     }
 
-    /// If CMD was made to end, so is the rest of its group. Returns whether nothing is left of it,
-    /// once CMD is gone. Until then look again after a [`GLANCE`], and [kill](Self::kill) in time.
+    /// Returns, once CMD has ended, whether nothing is left of its group that must be ended, too.
+    /// That is so if CMD ended by itself. Otherwise look again after a [`GLANCE`], and
+    /// [kill](Self::kill) in time.
     pub(super) fn is_swept(&self) -> bool {
         if self.kill_at.is_none() || self.kills >= MOST_KILLS || !self.cmd.group_lives() {
             return true;
         }
         let is_over = has_only_the_dead(self.cmd.pid());
         if is_over {
-            // For processes that were started during the check.
+            // This kills processes that were started during the check.
             self.cmd.signal_group(Signal::KILL);
         }
         is_over
     }
 
-    /// A signal that was sent to us after CMD's end is for what CMD left behind: the first asks it
-    /// to end, the second kills it.
+    /// Passes a signal that came after CMD's end to the processes that CMD left behind. The first
+    /// signal asks them to end, and the second kills them.
     pub(super) fn hurry(&mut self, signal: Signal) {
         if mem::replace(&mut self.is_hurried, true) {
             self.kill();
@@ -215,7 +221,7 @@ impl Leash {
         }
     }
 
-    /// CMD is gone: the guard is free for something else.
+    /// Takes the guard, which is free for another CMD once this one is gone.
     pub(super) fn take_guard(&mut self) -> Option<RunGuard> {
         self.guard.take()
     }

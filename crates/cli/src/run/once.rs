@@ -1,8 +1,8 @@
-//! `--once-per`: a job that is done is not run again.
+//! `--once-per`: a job that was done is not run again.
 //!
-//! The record of a job that is done is a lease of a name of its own, which nobody renews. Every
-//! store keeps it and forgets it by itself. `list` shows it, and `evict` removes it sooner. It is
-//! written while the permits of NAME are still held, so no later holder can miss it.
+//! The record of a done job is a lease of a separate name, which nobody renews. Every store keeps
+//! the lease, and forgets it by itself. `list` shows it, and `evict` removes it sooner. It is taken
+//! while the permits of NAME are still held, so no later holder can miss it.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,20 +17,20 @@ use crate::{
     settings::StoreChoice,
 };
 
-/// How long to wait for the store when CMD is gone, as for a release.
+/// How long to wait for the store after CMD has ended, as for a release.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A job that is to be done once.
+/// A job to do once.
 #[derive(Clone, Debug)]
 pub(super) struct Once {
-    /// The lease that says that the job is done.
+    /// The name whose lease says that the job is done.
     marker: Name,
     key: String,
     remember: Duration,
 }
 
 impl Once {
-    /// The job of the flags, if they name one.
+    /// Returns the job that the flags name, if they name one.
     pub(super) fn of(args: &RunArgs, choice: &StoreChoice) -> Result<Option<Self>, Failure> {
         let Some(once_per) = &args.once_per else { return Ok(None) };
         let key = once_per.key(SystemTime::now());
@@ -52,7 +52,7 @@ impl Once {
         }
     }
 
-    /// Returns whether somebody has done it.
+    /// Returns whether the job was done already.
     pub(super) async fn is_done(
         &self,
         entrance: Entrance<'_>,
@@ -69,7 +69,8 @@ impl Once {
         Ok(is_done)
     }
 
-    /// If NAME has several holders, a holder cannot know that no other one is doing the same job.
+    /// Checks that this run holds all permits of NAME. Otherwise another holder may be doing the
+    /// same job.
     pub(super) fn check_alone(grants: &[CmdGrant]) -> Result<(), Failure> {
         let first = grants.first();
         match first.filter(|grant| grant.permits < grant.limit) {
@@ -85,11 +86,11 @@ impl Once {
         }
     }
 
-    /// Notes that it is done. The permits of NAME must be held still.
+    /// Notes that the job is done. The permits of NAME must still be held.
     pub(super) async fn note(&self, seinpaal: &Seinpaal) -> Result<(), String> {
         let noted = timeout(ANSWER_TIMEOUT, async {
             let marker = seinpaal.semaphore(&self.marker).limit(1);
-            // If somebody else holds the marker, the job is noted already.
+            // If another run holds the marker, the job is noted already.
             let marker = marker.try_acquire().ttl(self.remember).label("done", &self.key).await;
             match marker.map_err(|error| error.to_string())? {
                 Some(permit) => permit.detach().await.map(drop).map_err(|error| error.to_string()),
@@ -105,10 +106,10 @@ impl Once {
     }
 }
 
-/// Releases a lease that is not needed.
+/// Releases permits that are not needed.
 pub(super) async fn release(permits: Option<PermitSet>) {
     if let Some(permits) = permits {
-        // If the release is lost, the lease ends by itself; nothing was done under it.
+        // If the release is lost, the lease ends by itself. Nothing was done under it.
         let _ = timeout(ANSWER_TIMEOUT, permits.release()).await;
     }
 }

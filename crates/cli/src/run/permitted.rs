@@ -1,5 +1,5 @@
-//! CMD is started under what was granted: with a sign for runs inside it, a guard, and the
-//! variables that tell it what it holds.
+//! Starts CMD under the granted permits, with a sign for runs inside it, a guard, and variables
+//! that describe the permits.
 
 use std::{
     os::fd::{AsRawFd, RawFd},
@@ -30,12 +30,12 @@ use crate::{
     output::{NamedStore, Voice},
 };
 
-/// How long the watcher of `acquire --while-pid` may take to tell its process. The watcher ends as
-/// soon as it has. On a busy machine a program may need seconds to begin at all, and a watcher that
-/// is killed before that leaves its process untold.
+/// How long the watcher of `acquire --while-pid` may take to inform its process. It ends as soon as
+/// it has. On a busy machine a program may need seconds to start, and a watcher that is killed
+/// before that never informs its process.
 const WATCHER_GRACE: Duration = Duration::from_secs(60);
 
-/// The command to run, and for whom.
+/// The command to run, and the permits around it.
 #[derive(Clone, Copy)]
 pub(super) struct PermittedCmd<'a> {
     pub(super) args: &'a RunArgs,
@@ -50,7 +50,8 @@ pub(super) struct PermittedCmd<'a> {
 }
 
 impl PermittedCmd<'_> {
-    /// The permits that CMD runs under: NAME, then the others in the order of their flags.
+    /// Returns the permits that CMD runs under: those of NAME, then the others in the order of
+    /// their flags.
     pub(super) fn grants(self, permits: Option<&PermitSet>, ties: &[Tie]) -> Vec<CmdGrant> {
         let own = permits.map(PermitSet::permits).unwrap_or_default().iter().map(CmdGrant::from);
         let all: Vec<_> = own.chain(ties.iter().map(|tie| tie.grant.clone())).collect();
@@ -93,7 +94,7 @@ impl PermittedCmd<'_> {
                 return Err(failure);
             }
         };
-        // Read again: starting CMD took time, in which the lease went on.
+        // The time is read again, because starting CMD took time from the lease.
         let left = permits.as_ref().and_then(left_for_cmd);
         let leash = Leash::new(cmd, self.terms(), guard, left).show(sign);
         let mut hold = self.hold_of(leash, terminal, ties, events, signals);
@@ -101,7 +102,7 @@ impl PermittedCmd<'_> {
         hold.watch(permits, self.args.max_hold, children).await
     }
 
-    /// The hold of a CMD that has been started.
+    /// Makes the hold of a CMD that has been started.
     fn hold_of<'b>(
         self,
         leash: Leash,
@@ -142,9 +143,9 @@ impl PermittedCmd<'_> {
         }
     }
 
-    /// Where the process itself is the lease, CMD holds it by living. Elsewhere time ends it, or a
-    /// run around us. The guard is there before CMD: if we are killed from then on, there is
-    /// somebody to end it.
+    /// Starts a guard if one is needed. On a store where the process itself is the lease, CMD holds
+    /// the permits by living. Otherwise the lease ends by time, or a run around us ends it. The
+    /// guard starts before CMD, so that it can end CMD if we are killed.
     fn guard(self, left: Option<Duration>, ties: &[Tie]) -> Result<Option<RunGuard>, Failure> {
         if left.is_some() {
             self.explain_schedule();
@@ -157,7 +158,7 @@ impl PermittedCmd<'_> {
         RunGuard::start_under(self.terms(), bonds.into()).map(Some)
     }
 
-    /// Without a sign, runs inside CMD wait in line.
+    /// Makes the sign for runs inside CMD. Without a sign, they wait in line.
     fn put_up_sign(self, left: Option<Duration>) -> Option<Sign> {
         let mut sign = match Sign::put_up() {
             Ok(sign) => sign,
@@ -172,7 +173,7 @@ impl PermittedCmd<'_> {
         Some(sign)
     }
 
-    /// The permits that are held around CMD, by outer runs and by this one.
+    /// Returns the permits that are held around CMD, by outer runs and by this one.
     fn held(self, sign: Option<&Sign>, permits: Option<&PermitSet>) -> Vec<HeldName> {
         let own = permits.map(PermitSet::permits).unwrap_or_default();
         let ours =
@@ -251,8 +252,8 @@ impl PermittedCmd<'_> {
             dies_with_us,
         };
         let cmd = Cmd::start(start, note);
-        // A process that CMD leaves in the background is no holder, unless this failed, which is
-        // safe but slow.
+        // With the record, a process that CMD leaves in the background is no holder. Without it,
+        // such a process also counts, which is safe but slow.
         let signed = record.map_or(Ok(()), |record| record.finish());
         if let (Ok(_), Err(error)) = (&cmd, recorded.and(signed)) {
             self.voice.explain(error);
@@ -260,13 +261,13 @@ impl PermittedCmd<'_> {
         cmd
     }
 
-    /// The descriptors that make CMD count as a holder on this machine: CMD keeps them open for as
-    /// long as it lives.
+    /// Returns the descriptors that make CMD count as a holder on this machine. CMD keeps them open
+    /// for as long as it lives.
     fn presence(self) -> Option<[RawFd; 2]> {
         self.seinpaal.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()))
     }
 
-    /// The record that CMD signs before it begins.
+    /// Returns the record that CMD signs before it begins.
     fn record(self, counts: bool) -> Option<ChildRecord> {
         let record = if counts { self.seinpaal.presence_record() } else { Ok(None) };
         record.unwrap_or_else(|error| {
@@ -276,7 +277,7 @@ impl PermittedCmd<'_> {
     }
 }
 
-/// A run around us may have lost its permit while we waited for another.
+/// Returns the failure of a run around us that lost its permit while we waited for another one.
 fn fallen(ties: &mut [Tie]) -> Option<Failure> {
     let fall = ties.iter_mut().find_map(|tie| tie.fall(Duration::ZERO))?;
     let words =

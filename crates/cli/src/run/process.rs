@@ -1,4 +1,4 @@
-//! CMD: a process in a group of its own, and what happens to it.
+//! CMD: a process in a group of its own, with its changes and signals.
 
 use std::{
     ffi::OsString,
@@ -34,7 +34,7 @@ use crate::{exit::Failure, settings::STORE_VARIABLE};
 const SHELL: &str = "/bin/sh";
 
 impl CmdStart<'_> {
-    /// Starts this command in the way that CMD is started.
+    /// Starts this command with the environment, group and input of CMD.
     fn spawn(&self, command: &mut Command, note: &mut BeforeCmd<'_>) -> io::Result<Child> {
         command.process_group(0);
         self.withheld.iter().for_each(|key| {
@@ -62,21 +62,21 @@ impl CmdStart<'_> {
     }
 }
 
-/// Returns whether the kernel refused the file as it does a script whose first line names no
+/// Returns whether the kernel refused the file as it refuses a script whose first line names no
 /// program.
 fn has_no_first_line(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::NOEXEC)
 }
 
-/// The one that is told of CMD before CMD begins.
+/// The party that hears of CMD before CMD begins.
 pub(super) enum BeforeCmd<'a> {
-    /// This is called with its process id, on another thread.
+    /// This process. The function is called with CMD's process id, on another thread.
     Us(Box<dyn FnMut(Pid) + Send + 'a>),
-    /// The store's directory alone, if it has a record: CMD signs that by itself.
+    /// Only the store's directory, if it has a record. CMD signs the record by itself.
     Store(Option<ChildRecord>),
 }
 
-/// The state of CMD, as the kernel tells it.
+/// A change of CMD's state, as the kernel reports it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum CmdChange {
     /// CMD exited with this status.
@@ -92,15 +92,18 @@ pub(super) enum CmdChange {
 pub(super) struct Cmd {
     pid: Pid,
     _awaited: AwaitedChild,
-    /// Nothing is left of its group: the number may soon be that of another.
+    /// Whether nothing is left of the group. Its number may soon belong to another group.
     is_gone: bool,
 }
 
 impl Cmd {
-    /// Starts CMD. It begins once it is noted. The calling thread must live as long as the
-    /// process: the kernel sends the parent-death signal when the *thread* that forked ends.
+    /// Starts CMD, which begins once the party of `note` has heard of it. The calling thread must
+    /// live as long as the process, because the kernel sends the parent-death signal when the
+    /// *thread* that forked ends.
     pub(super) fn start(start: CmdStart<'_>, mut note: BeforeCmd<'_>) -> Result<Self, Failure> {
         let name = &start.command[0];
+        // Without a guard and a payload, CMD can start without a copy of this process. A script
+        // without a first line still takes the way below, which tries a shell.
         #[cfg(target_os = "linux")]
         if let (BeforeCmd::Store(record), None) = (&note, &start.stdin) {
             match in_place::start(&start, record.clone()) {
@@ -113,8 +116,8 @@ impl Cmd {
         let words = &start.command[1..];
         let mut command = Command::new(start.program);
         let mut child = start.spawn(command.arg0(name).args(words), &mut note);
-        // Where the C library does not find a shell for such a script, we do, as it and every shell
-        // does.
+        // Some C libraries do not run such a script with a shell. Then we do it, as other C
+        // libraries and every shell do.
         if child.as_ref().is_err_and(has_no_first_line) {
             child = start.spawn(Command::new(SHELL).arg(start.program).args(words), &mut note);
         }
@@ -122,22 +125,22 @@ impl Cmd {
         Self::numbered(i32::try_from(child.id()).unwrap_or_default())
     }
 
-    /// Reaped by number from here on: std has no way to learn of a stop.
+    /// Makes a CMD that is reaped by its number from here on, because std cannot report a stop.
     fn numbered(pid: i32) -> Result<Self, Failure> {
         Pid::from_raw(pid)
             .map(|number| Self { pid: number, _awaited: AwaitedChild::new(pid), is_gone: false })
             .ok_or_else(|| Failure::internal("CMD has no process id"))
     }
 
-    /// Its process id, which is its group's id, too.
+    /// Returns CMD's process id, which is also the id of its group.
     pub(super) fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// The change of CMD's state since the last call, if there was one.
+    /// Returns the change of CMD's state since the last call, if there was one.
     pub(super) fn change(&self) -> io::Result<Option<CmdChange>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
-        // By number and not any child: the guard is a child, too, and is reaped elsewhere.
+        // This waits for CMD alone, because the guard is a child, too, and is reaped elsewhere.
         let Some((_, status)) = waitpid(Some(self.pid), options)? else {
             return Ok(None);
         };
@@ -153,32 +156,32 @@ impl Cmd {
         Ok(Some(change))
     }
 
-    /// Sends a signal to CMD alone. That it is gone already is no error.
+    /// Sends a signal to CMD alone. It is no error if CMD has already ended.
     pub(super) fn signal(&self, signal: Signal) {
         let _ = kill_process(self.pid, signal);
     }
 
-    /// Sends a signal to everything in CMD's group.
+    /// Sends a signal to all processes of CMD's group.
     pub(super) fn signal_group(&self, signal: Signal) {
         if !self.is_gone {
             let _ = kill_process_group(self.pid, signal);
         }
     }
 
-    /// Asks every process of the group to end, also stopped ones.
+    /// Asks every process of the group to end, even stopped ones.
     pub(super) fn terminate(&self) {
         self.signal_group(Signal::TERM);
-        // After TERM: a stopped process receives TERM only when it goes on.
+        // CONT follows TERM, because a stopped process receives TERM only when it goes on.
         self.signal_group(Signal::CONT);
     }
 
-    /// Returns whether anything in the group is left, CMD itself or what it started.
+    /// Returns whether a process of the group is left, CMD itself or one that it started.
     pub(super) fn group_lives(&self) -> bool {
         !self.is_gone && test_kill_process_group(self.pid).is_ok()
     }
 
-    /// Returns whether CMD has ended and nothing of its group is left. If so, no more signals are
-    /// sent to the group.
+    /// Returns whether no process of the group is left. If so, no more signals are sent to the
+    /// group.
     pub(super) fn is_all_gone(&mut self) -> bool {
         self.is_gone = !self.group_lives();
         self.is_gone

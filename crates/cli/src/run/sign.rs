@@ -1,7 +1,9 @@
-//! The sign of a `run`: a file in memory that the runs inside its CMD open by its process.
+//! The sign of a `run`: a file in memory that the runs inside its CMD open through the descriptors
+//! of its process.
 //!
-//! It says until when they may go on. Each has a shared lock on it for as long as it goes on under
-//! our permit, so that we know when nobody does. A sign that is taken down lets nobody in any more.
+//! The sign says until when the inner runs may go on. Each inner run has a shared lock on the file
+//! for as long as it goes on under our permit, so that we know when the last one has ended. A sign
+//! that was taken down admits no more runs.
 
 use std::{
     fs::File,
@@ -20,10 +22,10 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open, readlink};
 use super::guard::{GuardTimes, duration, nanos, now};
 
 const NAME: &str = "seinpaal-run";
-/// The kernel's name for such a file.
+/// The kernel's name for the file of a sign.
 const LINK: &str = "/memfd:seinpaal-run (deleted)";
 const STATE_BYTES: usize = 8 * 4;
-/// Written when no more inner runs are admitted.
+/// The state of a sign that admits no more inner runs.
 const DOWN: u64 = 0;
 const UP: u64 = 0x5e1e_9aa1;
 
@@ -36,7 +38,7 @@ pub(super) struct Sign {
 }
 
 impl Sign {
-    /// A sign that says: go on for as long as you like.
+    /// Makes a sign that sets no end to inner runs.
     pub(super) fn put_up() -> io::Result<Self> {
         let sign = Self { file: in_memory()?, times: GuardTimes::NEVER, is_ending: false };
         sign.write(UP)?;
@@ -47,16 +49,16 @@ impl Sign {
         self.file.as_raw_fd()
     }
 
-    /// Says when the guard would end CMD if it heard no more from us.
+    /// Shows when the guard would end CMD if it heard no more from us.
     pub(super) fn show(&mut self, times: GuardTimes) {
         if !self.is_ending {
             self.times = times;
-            // Memory that was written once can be written again.
+            // This cannot fail, because the same memory was written before.
             let _ = self.write(UP);
         }
     }
 
-    /// Says that CMD is being ended, and when it is killed.
+    /// Shows that CMD is being ended, and when it is killed.
     pub(super) fn show_end(&mut self, grace: Duration) {
         let term = now();
         let kill = term.saturating_add(grace).min(self.times.kill);
@@ -65,13 +67,14 @@ impl Sign {
         let _ = self.write(UP);
     }
 
-    /// Takes it down, unless somebody still goes on under our permit.
+    /// Takes the sign down, unless an inner run still goes on under our permit. Returns whether it
+    /// is down.
     pub(super) fn take_down(&self) -> bool {
         flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok()
             && self.write(DOWN).is_ok()
     }
 
-    /// Twice, so that a reader notices a write in between.
+    /// Writes the state and the times twice, so that a reader notices if a write comes in between.
     fn write(&self, state: u64) -> io::Result<()> {
         let GuardTimes { term, kill, end } = self.times;
         let words = [state, nanos(term), nanos(kill), nanos(end)];
@@ -84,15 +87,16 @@ impl Sign {
 fn in_memory() -> io::Result<File> {
     use rustix::fs::{MemfdFlags, memfd_create};
 
-    // Some machines allow no other files in memory than those that cannot be executed; older ones
-    // do not know these.
+    // Some machines allow only files in memory that cannot be executed. Older kernels do not know
+    // that flag.
     let plain = MemfdFlags::CLOEXEC;
     let file = memfd_create(NAME, plain | MemfdFlags::NOEXEC_SEAL)
         .or_else(|_| memfd_create(NAME, plain))?;
     Ok(File::from(file))
 }
 
-/// A file without a name. Nobody finds it by our process here, so nobody comes in.
+/// Makes a file without a name. On this system inner runs cannot find it through our process, so
+/// none comes in.
 #[cfg(not(target_os = "linux"))]
 fn in_memory() -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("{NAME}.{}", std::process::id()));
@@ -101,8 +105,8 @@ fn in_memory() -> io::Result<File> {
     Ok(file)
 }
 
-/// An ancestor's, seen from inside its CMD. While one is kept, and while a process keeps the
-/// descriptor that it lends, the ancestor does not give back.
+/// An ancestor's sign, seen from inside its CMD. While a sight, or a descriptor that it has lent,
+/// is kept, the ancestor does not give back its permit.
 #[derive(Clone, Debug)]
 pub(super) struct Sight {
     file: Arc<File>,
@@ -110,23 +114,24 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// `None`: there is no sign, or it admits nobody.
+    /// Opens the sign of a process. `None`: there is no sign, or it admits nobody.
     pub(super) fn open(pid: u32, fd: RawFd) -> Option<Self> {
         let path = PathBuf::from(format!("/proc/{pid}/fd/{fd}"));
-        // The number may be that of another file by now.
+        // By now the number may belong to another file.
         if readlink(&path, Vec::new()).ok()?.as_bytes() != LINK.as_bytes() {
             return None;
         }
         let file = open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        // Locked before it is read, so that it cannot be taken down in between.
+        // The sign is locked before it is read, so that it cannot be taken down in between.
         flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
         let mut sight = Self { file: Arc::new(File::from(file)), last: GuardTimes::NEVER };
         let (state, times) = sight.read()?;
         sight.last = times;
+        // A run that its sign would end at once is not admitted.
         (state == UP && now() < times.term.min(times.end)).then_some(sight)
     }
 
-    /// The times that the sign shows now.
+    /// Returns the times that the sign shows now.
     pub(super) fn times(&mut self) -> GuardTimes {
         if let Some((_, times)) = self.read() {
             self.last = times;
@@ -134,7 +139,7 @@ impl Sight {
         self.last
     }
 
-    /// `None`: it is being written at this moment.
+    /// Reads the sign. `None`: it is being written at this moment.
     fn read(&self) -> Option<(u64, GuardTimes)> {
         let mut bytes = [0; STATE_BYTES * 2];
         self.file.read_exact_at(&mut bytes, 0).ok()?;
@@ -148,7 +153,7 @@ impl Sight {
         (one == other).then_some((word(0)?, times))
     }
 
-    /// A copy of the descriptor, lock and all.
+    /// Returns a copy of the descriptor, which keeps the lock.
     pub(super) fn bond(&self) -> io::Result<OwnedFd> {
         self.file.as_fd().try_clone_to_owned()
     }
@@ -187,7 +192,7 @@ mod tests {
         sign.show_end(Duration::from_secs(5));
         assert!(seen.times().term <= now() && seen.times().kill < at(6));
         sign.show(times);
-        assert!(seen.times().term <= now(), "what is ending stays so");
-        assert!(sight(&sign).is_none(), "nobody comes in who would be ended at once");
+        assert!(seen.times().term <= now(), "an end that has begun goes on");
+        assert!(sight(&sign).is_none(), "no run comes in that would be ended at once");
     }
 }

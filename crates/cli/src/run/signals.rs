@@ -1,4 +1,4 @@
-//! Signals that are sent to us.
+//! The signals that are sent to this program.
 
 use std::{
     sync::{
@@ -19,9 +19,9 @@ use tokio::{
 use super::raw;
 use crate::exit::Failure;
 
-/// The signals that we handle, unless our caller ignores them. The first six end a wait. While CMD
-/// runs, `run` passes all of them on, but for a CONT that has continued `run` itself. `queue work`
-/// keeps the first four to itself.
+/// The signals that this program handles, unless our caller ignores them. The first six end a wait.
+/// While CMD runs, `run` passes all of them on, except a CONT that has continued `run` itself.
+/// `queue work` obeys the first four itself.
 const HEARD: [Signal; 9] = [
     Signal::TERM,
     Signal::INT,
@@ -36,14 +36,14 @@ const HEARD: [Signal; 9] = [
 
 /// How long another thread may take to run the handler of the CONT that has continued us.
 const HANDLER_DELAY: Duration = Duration::from_millis(50);
-/// How often to see whether it has.
+/// How often to look whether the handler has run.
 const NAP: Duration = Duration::from_millis(1);
 
-/// Bit n: signal n has a handler of ours.
+/// Bit n is set if signal n has a handler of ours.
 static HANDLED: AtomicU32 = AtomicU32::new(0);
 
-/// The signals that have handlers of ours once somebody [listens](Signals::listen), but for those
-/// of which [CMD ignores what our caller does](raw::ignore_what_our_caller_does).
+/// Returns the signals that have handlers of ours after [`Signals::listen`], except CONT, which
+/// [`raw::ignore_what_our_caller_does`] sets for CMD.
 pub(super) fn handled() -> impl Iterator<Item = Number> {
     let handled = HANDLED.load(Ordering::Relaxed);
     let has_handler = move |it: &Number| *it != Number::SIGCONT && handled & 1 << (*it as u32) != 0;
@@ -51,27 +51,27 @@ pub(super) fn handled() -> impl Iterator<Item = Number> {
     HEARD.iter().filter_map(number).filter(has_handler)
 }
 
-/// Lets these signals do to us what they do to any program. Nobody listens any more, and our
-/// handlers would swallow them.
+/// Gives these signals their default effect again. Nobody listens any more, and our handlers would
+/// swallow them.
 pub(super) fn stop_handling() {
     handled().for_each(raw::take_default);
 }
 
-/// The signals sent to us, in order. What our caller had us ignore stays ignored, for CMD and for
+/// The signals sent to us, in order. Signals that our caller ignores stay ignored, for CMD and for
 /// us.
 #[derive(Debug)]
 pub(crate) struct Signals {
     inbox: mpsc::UnboundedReceiver<Signal>,
-    /// The signals that were blocked when we were started.
+    /// The signals that were blocked when this program started.
     pub(super) mask: SigSet,
-    /// Set by the handler of CONT, to tell a stop that happened from one that did not.
+    /// Set by the handler of CONT. It tells whether a stop really happened.
     continued: Arc<AtomicBool>,
-    /// As above, until a caller [asks](Self::take_continued).
+    /// Set by the handler of CONT, and cleared by [`take_continued`](Self::take_continued).
     continued_since: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// Starts to listen; call it before anything starts a thread.
+    /// Starts to listen. Call this before the program starts a thread.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let mask = unblock_signals();
         let (sender, inbox) = mpsc::unbounded_channel();
@@ -87,23 +87,23 @@ impl Signals {
         Ok(Self { inbox, mask, continued, continued_since })
     }
 
-    /// Returns whether somebody continued us since the last call: we may have been stopped for
-    /// long. Known at once, before the signal comes out of [`next`](Self::next).
+    /// Returns whether we were continued since the last call, perhaps after a long stop. This is
+    /// known at once, before the signal comes out of [`next`](Self::next).
     pub(super) fn take_continued(&self) -> bool {
         self.continued_since.swap(false, Ordering::SeqCst)
     }
 
-    /// The next signal. Cancel safe.
+    /// Waits for the next signal. Cancel safe.
     pub(crate) async fn next(&mut self) -> Signal {
         match self.inbox.recv().await {
             Some(signal) => signal,
-            // Everything was ignored as our caller wants.
+            // Our caller ignores all of these signals.
             None => std::future::pending().await,
         }
     }
 
-    /// Stops us as this signal does, until somebody continues us. `false` if the kernel would not
-    /// stop us, because nobody could continue us: our process group is orphaned.
+    /// Stops us as this signal does, until we are continued. Returns `false` if the kernel does not
+    /// stop us, because our process group is orphaned and nobody could continue us.
     pub(crate) fn stop(&self, number: i32) -> bool {
         let Ok(number) = Number::try_from(number) else { return false };
         self.continued.store(false, Ordering::SeqCst);
@@ -111,8 +111,8 @@ impl Signals {
         self.was_continued()
     }
 
-    /// The kernel may give the CONT to another thread of ours. Then that thread runs the handler,
-    /// and this one may go on before the handler has begun.
+    /// Returns whether the handler of CONT has run. The kernel may give the CONT to another thread
+    /// of ours. Then this thread may go on before the handler has begun, so it waits a little.
     fn was_continued(&self) -> bool {
         let most = Instant::now() + HANDLER_DELAY;
         while !self.continued.load(Ordering::SeqCst) {
@@ -130,7 +130,7 @@ pub(crate) fn ends_waiting(signal: Signal) -> bool {
     HEARD[..6].contains(&signal)
 }
 
-/// `SIGINT`, for people.
+/// Returns the name of a signal, such as `SIGINT`.
 pub(crate) fn name(signal: Signal) -> &'static str {
     Number::try_from(signal.as_raw()).map_or("a signal", Number::as_str)
 }
@@ -149,8 +149,8 @@ fn no_signals(error: std::io::Error) -> Failure {
     Failure::internal(format!("cannot listen to signals: {error}"))
 }
 
-/// All signals are let through to us while we look after CMD; returns what was blocked before. TTOU
-/// stays blocked, so that we can say something while CMD has the terminal.
+/// Unblocks all signals while we look after CMD, and returns the signals that were blocked before.
+/// TTOU stays blocked, so that we can print a message while CMD has the terminal.
 fn unblock_signals() -> SigSet {
     let before = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
     let _ = SigSet::from(Number::SIGTTOU).thread_set_mask();

@@ -1,8 +1,9 @@
-//! The controlling terminal, lent to CMD's group so that ^C and ^Z reach it once.
+//! The controlling terminal. It is lent to CMD's group, so that ^C and ^Z reach CMD exactly once.
 //!
-//! Lent at once if we are a shell's job all by ourselves. In a pipeline or a script, others of our
-//! group need the terminal, too: there it is lent only when CMD stops for want of it, and until
-//! then what the terminal sends to our group is passed on.
+//! If this program alone is a job of the shell, the terminal is lent at once. In a pipeline or a
+//! script, other processes of our group need the terminal, too. There it is lent only when CMD
+//! stops because it wants the terminal. Until then we pass on the signals that the terminal sends
+//! to our group.
 
 use std::{
     fs::{File, OpenOptions},
@@ -31,7 +32,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// The controlling terminal, if there is one.
+    /// Opens the controlling terminal, if there is one.
     pub(super) fn open() -> Option<Self> {
         let flags = OFlags::NOCTTY.bits() as i32;
         let tty =
@@ -39,7 +40,7 @@ impl Terminal {
         Some(Self { tty, home: getpgrp(), lent: false })
     }
 
-    /// The terminal to start CMD in the foreground of, if that is where it belongs from the start.
+    /// Lends the terminal to CMD from the start, if that is right, and returns its descriptor.
     pub(super) fn lend_at_start(&mut self) -> Option<RawFd> {
         let alone = self.home == getpid() && !is_in_pipeline();
         self.lent = alone && self.is_ours();
@@ -51,7 +52,7 @@ impl Terminal {
         tcgetpgrp(&self.tty).is_ok_and(|group| group == self.home)
     }
 
-    /// Gives it to CMD's group, if it is ours to give.
+    /// Lends the terminal to CMD's group, if our group has it.
     pub(super) fn lend(&mut self, group: Pid) -> bool {
         if !self.is_ours() {
             return false;
@@ -60,35 +61,36 @@ impl Terminal {
         self.lent
     }
 
-    /// Takes it back from CMD's group, unless somebody else has it by now.
+    /// Takes the terminal back from CMD's group, unless another living group has it by now.
     pub(super) fn take_back(&mut self, group: Pid) {
         if !std::mem::take(&mut self.lent) {
             return;
         }
-        // A group of which no process is left does not have the terminal any more.
+        // A group without processes does not have the terminal any more.
         let elsewhere = |holder| holder != group && test_kill_process_group(holder).is_ok();
         if !tcgetpgrp(&self.tty).is_ok_and(elsewhere) {
             let _ = bring_forward(self.tty.as_fd(), self.home);
         }
     }
 
-    /// Returns whether CMD's group has it from us.
+    /// Returns whether we have lent the terminal to CMD's group.
     pub(super) fn is_lent(&self) -> bool {
         self.lent
     }
 }
 
-/// Called in the child between fork and exec: its own group comes to the foreground.
+/// Brings the caller's own group to the foreground. For use in the child between fork and exec.
 pub(super) fn come_forward(tty: RawFd) -> io::Result<()> {
     raw::borrowed(tty, |tty| bring_forward(tty, getpgrp()))
 }
 
-/// A background group that changes the foreground is stopped by TTOU, unless it blocks that.
+/// Brings a group to the foreground. TTOU is blocked, because it would stop a background group that
+/// does this.
 fn bring_forward(tty: BorrowedFd<'_>, group: Pid) -> io::Result<()> {
     with_blocked(Signal::SIGTTOU, || Ok(tcsetpgrp(tty, group)?))
 }
 
-/// Returns whether somebody else is at the other end of our stdin or stdout.
+/// Returns whether our stdin or stdout is a pipe, with another process at its other end.
 fn is_in_pipeline() -> bool {
     let is_pipe = |path| std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
     is_pipe("/dev/fd/0") || is_pipe("/dev/fd/1")

@@ -1,6 +1,6 @@
-//! The threshold: CMD waits before it begins until the guard knows of it, and the store's
-//! directory, where CMD counts as the holder. If we are killed before that, CMD has done nothing,
-//! and does nothing.
+//! The threshold at which CMD waits before it begins. It waits until the guard knows of it, and the
+//! store's directory if CMD counts as the holder there. If we are killed before that, CMD never
+//! begins.
 
 use std::{
     io::{self, Read, Write},
@@ -17,22 +17,22 @@ use rustix::{
     time::Timespec,
 };
 
-/// How often CMD looks, while it waits, whether we are still there.
+/// How often a waiting CMD looks whether we are still there.
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Our end.
+/// Our end of the threshold.
 #[derive(Debug)]
 pub(super) struct Threshold(UnixStream);
 
 impl Threshold {
-    /// Our end, and the one at which CMD [waits](wait).
+    /// Returns our end, and the end at which CMD [waits](wait).
     pub(super) fn new() -> io::Result<(Self, UnixStream)> {
         let (ours, its) = UnixStream::pair()?;
         Ok((Self(ours), its))
     }
 
     /// Starts CMD from this thread, and lets it begin once `note` has been called with its process
-    /// id. That is done on another thread, since this one waits until CMD has begun.
+    /// id. Another thread calls `note`, because this one waits until CMD has begun.
     pub(super) fn start(
         self,
         command: &mut Command,
@@ -42,7 +42,7 @@ impl Threshold {
         thread::scope(|scope| {
             thread::Builder::new().spawn_scoped(scope, move || admit(ours, note))?;
             let child = command.spawn();
-            // If CMD could not be started, no byte comes.
+            // If CMD could not be started, no byte comes, and this ends the other thread's wait.
             let _ = ours.shutdown(Shutdown::Both);
             child
         })
@@ -56,12 +56,12 @@ fn admit(mut ours: &UnixStream, mut note: impl FnMut(Pid)) {
     }
     if let Some(pid) = Pid::from_raw(i32::from_ne_bytes(number)) {
         note(pid);
-        // If CMD is gone, the caller that started it learns that.
+        // If CMD is gone, the caller that started it learns that in another way.
         let _ = ours.write_all(b"g");
     }
 }
 
-/// Says that CMD is there, and waits until it may begin; for use between fork and exec. An error if
+/// Sends CMD's process id, and waits until CMD may begin. For use between fork and exec. Fails if
 /// `parent` is gone.
 pub(super) fn wait(its: &UnixStream, parent: Pid) -> io::Result<()> {
     rustix::io::write(its, &getpid().as_raw_pid().to_ne_bytes())?;

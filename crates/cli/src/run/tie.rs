@@ -1,5 +1,5 @@
-//! The tie between CMD and the permit of a `run` around us: when that run ends, or has to end, so
-//! must CMD.
+//! The tie between CMD and the permit of a `run` around us. When that run ends, or has to end its
+//! own CMD, our CMD must end, too.
 
 use std::{io, os::fd::OwnedFd, thread, time::Duration};
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::exit::Failure;
 
-/// How often to look at the sign. It costs one read of memory.
+/// How often to look at the sign. A look costs one read of memory.
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// The permit of a run around us, under which CMD goes on.
@@ -29,13 +29,13 @@ const PERIOD: Duration = Duration::from_millis(100);
 pub(super) struct Tie {
     pub(super) grant: CmdGrant,
     sight: Sight,
-    /// The run that holds.
+    /// The process of the run that holds the permit.
     holder: TiedProcess,
-    /// CMD of the run around us.
+    /// The CMD of the run around us.
     cmd: TiedProcess,
 }
 
-/// Why CMD must end, and how long it may take.
+/// The reason why CMD must end, and how long it may take.
 #[derive(Debug)]
 pub(super) struct Fall {
     pub(super) ending: CmdEnding,
@@ -43,7 +43,7 @@ pub(super) struct Fall {
 }
 
 impl Tie {
-    /// `None`: the run around us is gone already.
+    /// Makes a tie. `None`: the run around us has already ended.
     pub(super) fn new(claim: Claim, grant: CmdGrant) -> Result<Option<Self>, Failure> {
         let process = |pid| {
             TiedProcess::open(pid)
@@ -63,7 +63,7 @@ impl Tie {
         self.sight.times()
     }
 
-    /// Waits until there may be something to see. Cancel safe.
+    /// Waits until something may have changed. Cancel safe.
     async fn changed(&mut self) {
         tokio::select! {
             () = self.holder.end() => {}
@@ -72,23 +72,25 @@ impl Tie {
         }
     }
 
-    /// Returns whether CMD must end. `kill_after`: how long it may take where there is time.
+    /// Returns the reason if CMD must end. `kill_after` is how long CMD may take if the lease
+    /// leaves that time.
     pub(super) fn fall(&mut self, kill_after: Duration) -> Option<Fall> {
         self.holder.look();
         self.cmd.look();
         let (times, now) = (self.times(), now());
         if !self.holder.is_gone {
-            // The run around us still lives, so its own times count and not ours.
+            // The run around us still lives, so its own times count.
             let grace = times.kill.saturating_sub(now);
             return (now >= times.term).then(|| Fall { ending: CmdEnding::around_us(), grace });
         }
         let grace = if times != GuardTimes::NEVER {
             kill_after.min(times.end.saturating_sub(now))
         } else if self.cmd.is_gone {
-            // The permit was free as soon as that CMD was gone.
+            // The process was the lease. The permit became free as soon as the CMD of that run
+            // ended.
             Duration::ZERO
         } else {
-            // The process was the lease, and its CMD is now.
+            // The process was the lease. The CMD of that run still lives and holds the permit now.
             return None;
         };
         Some(Fall { ending: CmdEnding::killed_around_us(), grace })
@@ -104,7 +106,7 @@ pub(super) async fn any_changed(ties: &mut [Tie]) {
     futures_util::future::select_all(changes).await;
 }
 
-/// A descriptor that is readable once this process has ended.
+/// Opens a descriptor that becomes readable when this process ends.
 #[cfg(target_os = "linux")]
 fn hold(pid: Pid) -> rustix::io::Result<OwnedFd> {
     rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
@@ -118,13 +120,14 @@ fn hold(_pid: Pid) -> rustix::io::Result<OwnedFd> {
 /// A process that is not our child.
 #[derive(Debug)]
 struct TiedProcess {
-    /// Told by a thread that waits for the end: the runtime has no way to wait for it.
+    /// A thread waits for the end and sends this, because the runtime cannot wait for such a
+    /// process.
     ended: oneshot::Receiver<()>,
     is_gone: bool,
 }
 
 impl TiedProcess {
-    /// `None`: it is gone.
+    /// Starts to watch a process. `None`: it has already ended.
     fn open(pid: u32) -> io::Result<Option<Self>> {
         let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };
         let fd = match hold(pid) {
@@ -135,7 +138,7 @@ impl TiedProcess {
         let (tell, ended) = oneshot::channel();
         thread::Builder::new().name("seinpaal-tie".to_owned()).spawn(move || {
             while poll(&mut [PollFd::new(&fd, PollFlags::IN)], None) == Err(Errno::INTR) {}
-            // Nobody may listen any more.
+            // The receiver may be gone.
             let _ = tell.send(());
         })?;
         Ok(Some(Self { ended, is_gone: false }))
@@ -146,7 +149,7 @@ impl TiedProcess {
         self.is_gone |= !matches!(self.ended.try_recv(), Err(TryRecvError::Empty));
     }
 
-    /// Completes once, when it has ended. Cancel safe.
+    /// Completes once, when the process has ended. Cancel safe.
     async fn end(&mut self) {
         if self.is_gone {
             return std::future::pending().await;

@@ -1,4 +1,4 @@
-//! Why CMD could not be started, in words.
+//! The reasons why CMD could not be started, in words.
 
 use std::{ffi::OsStr, io};
 

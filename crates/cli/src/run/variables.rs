@@ -1,14 +1,15 @@
-//! The variables that tell CMD what it holds.
+//! The variables that tell CMD about its permits.
 
 use seinpaal::Slots;
 
 use super::held::CmdGrant;
 
-/// Longer lists of slots are given as ranges: the kernel refuses a variable above 128 KiB.
+/// Longer lists of slots are written as ranges, because the kernel refuses a variable above 128
+/// KiB.
 const MOST_SLOTS_TEXT: usize = 64 * 1024;
 
-/// The variables that only some permits have. CMD must not take those of a run around us for its
-/// own.
+/// The variables that only some permits have. They are removed first, so that CMD does not take
+/// those of a run around us for its own.
 pub(super) const OF_SOME: [&str; 4] =
     ["SEINPAAL_SLOT_NAME", "SEINPAAL_SLOT_NAMES", "SEINPAAL_ALSO_FENCES", "SEINPAAL_ALSO_SLOTS"];
 
@@ -42,6 +43,6 @@ fn slot(grant: &CmdGrant) -> String {
 
 fn slots(slots: &Slots) -> String {
     let all = || slots.iter().map(|slot| slot.to_string()).collect::<Vec<_>>().join(",");
-    // A slot has ten digits at most, and a comma.
+    // A slot takes at most ten digits and a comma.
     if slots.count() as usize * 11 > MOST_SLOTS_TEXT { slots.to_string() } else { all() }
 }

@@ -1,4 +1,4 @@
-//! Getting in: asking, waiting, and saying so.
+//! Acquires the permits: asks for them, waits in line, and reports the wait.
 
 mod line;
 mod lookout;
@@ -27,21 +27,21 @@ pub(crate) use vigil::full;
 pub(super) use vigil::{StoreNews, StoreVigil, WORTH_A_LINE};
 use waiter::ToldWaiter;
 
-/// How long a store may be silent for a request that does not wait (`-n`).
+/// How long a request that does not wait (`-n`) waits for a silent store.
 const HURRY: Duration = Duration::from_secs(3);
 
-/// A program that wants permits.
+/// A request for permits, with its options.
 #[derive(Clone, Copy)]
 pub(crate) struct Entrance<'a> {
     pub(crate) seinpaal: &'a Seinpaal,
     pub(crate) entry: &'a EntryArgs,
-    /// Names whose permits are wanted, too: of all names or of none.
+    /// Further names. The request gets the permits of all names or of none.
     pub(crate) also: &'a [(Name, u32)],
-    /// Wider names whose permits are taken after those, from narrow to wide.
+    /// Wider names, whose permits are taken after those, from narrow to wide.
     pub(crate) within: &'a [(Name, u32)],
-    /// Names that are not asked for, because a run around us holds them.
+    /// Names that the request leaves out, because a run around us holds them.
     pub(crate) held: &'a [Name],
-    /// The permits will be detached, and are not renewed on a schedule.
+    /// Whether the permits will be detached, and are not renewed on a schedule.
     pub(crate) to_detach: bool,
     pub(crate) subject: NamedStore<'a>,
     pub(crate) voice: Voice,
@@ -57,7 +57,8 @@ struct NamePart {
 type EnterResult = Result<Option<PermitSet>, AcquireAllError>;
 
 impl Entrance<'_> {
-    /// Takes the permits, or says why not. A signal that ends the waiting leaves the line at once.
+    /// Takes the permits, or fails with the reason. On a signal that ends the wait, the request
+    /// leaves the line at once.
     pub(crate) async fn enter(
         self,
         events: &Events,
@@ -89,8 +90,8 @@ impl Entrance<'_> {
         let mut parts = vec![self.first_part()];
         parts.extend(self.also.iter().map(part));
         if !self.within.is_empty() {
-            // Names of one width go by their bytes, as they do where no width is given, so that no
-            // two runs wait for each other.
+            // Names of one width are sorted by their bytes, as they are without `--within`, so that
+            // no two runs wait for each other.
             parts.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
             parts.extend(self.within.iter().map(part));
         }
@@ -158,7 +159,7 @@ impl Entrance<'_> {
         self.entry.labels.iter().fold(request, |request, (key, value)| request.label(key, value))
     }
 
-    /// The wished slots belong to the name itself, and not to others that are taken with it.
+    /// Returns the wished slots of a name. They belong to NAME alone, and not to other names.
     fn slots_of(self, part: &NamePart) -> Vec<String> {
         if part.name == self.entry.name { self.entry.slots.clone() } else { Vec::new() }
     }
@@ -196,7 +197,7 @@ impl Entrance<'_> {
             request = request.timeout(wait);
         }
         if !self.within.is_empty() {
-            // Narrow names come first, so nobody holds a wide one while it waits for a narrow one.
+            // Narrow names come first, so no run holds a wide name while it waits for a narrow one.
             request = request.in_given_order();
         }
         let mut request = request.into_future();
@@ -206,7 +207,8 @@ impl Entrance<'_> {
             tokio::select! {
                 biased;
                 signal = signals.next() => heed(signals, signal)?,
-                // Before the result, so that `queued` is told before `acquired`.
+                // This branch comes before the result, so that `queued` is reported before
+                // `acquired`.
                 Some((at, others)) = queued.recv() => waiting.begin(&parts[at], others),
                 result = &mut request => return Ok(result.map(Some)),
                 news = vigil.next() => waiting.hear(news)?,
@@ -233,8 +235,8 @@ impl Entrance<'_> {
     }
 }
 
-/// Awaits an answer, unless a signal that ends the waiting comes first. The request is dropped
-/// then, which leaves the line.
+/// Awaits an answer, unless a signal that ends the wait comes first. Then the request is dropped,
+/// and so leaves the line.
 pub(crate) async fn unless_ended<T>(
     signals: &mut Signals,
     mut answer: impl Future<Output = T> + Unpin,

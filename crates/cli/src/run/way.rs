@@ -1,24 +1,25 @@
-//! Sends holders and waiters away, where `--on-conflict` says so: the newest wins.
+//! Sends holders and waiters away, if `--on-conflict` says that the newest run wins.
 
 use seinpaal::{AdminError, Semaphore, Ticket};
 
 use super::{Entrance, Signals, unless_ended};
 use crate::{args::OnConflict, exit::Failure};
 
-/// How often the line is looked at: a look shows as many as a page has, and others come meanwhile.
+/// How many looks at the line there are at most. A look shows only one page of it, and other
+/// requests come meanwhile.
 const LOOKS: u32 = 64;
 
 impl Entrance<'_> {
     /// Sends away the waiters or holders that `--on-conflict` names. A run that starts at the same
-    /// moment may stay, because both are the newest then. Nobody is sent away from a name that is
-    /// not asked for.
+    /// moment may stay, because both are then the newest. No request is sent away from a name that
+    /// this run does not ask for.
     pub(super) async fn make_way(
         self,
         on_conflict: OnConflict,
         signals: &mut Signals,
     ) -> Result<(), Failure> {
         if self.held.contains(&self.entry.name) {
-            // The holder is the run around us, whose CMD we are.
+            // The run around us, whose CMD we are, holds the name.
             return Ok(());
         }
         let evicts_holders = match on_conflict {
@@ -31,7 +32,7 @@ impl Entrance<'_> {
         let gone = unless_ended(signals, clearing).await?;
         let gone = gone.map_err(|error| Failure::from(error).about(self.subject))?;
         if gone > 0 {
-            let words = format!("sent away {gone} who held it or waited, as --on-conflict says");
+            let words = format!("sent away {gone} (holders and waiters), as --on-conflict says");
             self.voice.explain(self.subject.line(&words));
         }
         Ok(())
@@ -45,7 +46,7 @@ async fn clear(semaphore: &Semaphore, evicts_holders: bool) -> Result<u32, Admin
         let seen = semaphore.snapshot().await?;
         let waiters = seen.waiters.iter().map(|waiter| waiter.ticket);
         let holders = seen.holders.iter().map(|holder| holder.ticket).filter(|_| evicts_holders);
-        // Waiters first, or each would get in when the one before it goes.
+        // Waiters are evicted first. Otherwise each would get in when the holder before it goes.
         let all: Vec<Ticket> = waiters.chain(holders).collect();
         if all.is_empty() {
             break;
@@ -57,7 +58,7 @@ async fn clear(semaphore: &Semaphore, evicts_holders: bool) -> Result<u32, Admin
     Ok(gone)
 }
 
-/// Returns whether it was there to be sent away.
+/// Returns whether the ticket was still there to be evicted.
 async fn evict(semaphore: &Semaphore, ticket: Ticket) -> Result<bool, AdminError> {
     match semaphore.evict(ticket).await {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! `queue work`: CMD once an item, from the first item to the last.
+//! `queue work`: runs CMD for each item, from the first item to the last.
 
 mod crew;
 mod delivery;
@@ -29,15 +29,16 @@ use slot::WorkSlot;
 
 /// The name of the client in the store's lists.
 const CLIENT: &str = "seinpaal queue work";
-/// A worker that was told to stop waits for the commands that run, however long that takes.
+/// A worker that was told to stop waits without a bound for the commands that run.
 const NO_END: Duration = Duration::from_secs(365 * 86_400);
-/// Each is an open database with some fifteen descriptors, and many a process may have no more than
-/// a thousand.
+/// The most connections. Each is an open database with some fifteen descriptors, and many systems
+/// allow a process only a thousand.
 const MOST_CONNECTIONS: u32 = 16;
-/// How long to wait for the store to hear that we are gone.
+/// How long to wait until the store has heard that we are gone.
 const PARTING: Duration = Duration::from_secs(3);
 
-/// Runs CMD for each item. What can be known to be wrong is found before an item is taken.
+/// Runs CMD for each item. A mistake that needs no store to find, such as a missing program, ends
+/// it before an item is taken.
 pub(crate) fn work(global: &Global, args: &WorkArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
     let subject = NamedStore::new(&args.name, &choice.url);
@@ -69,9 +70,9 @@ struct QueueWork<'a> {
 }
 
 impl QueueWork<'_> {
-    /// Where the process itself is the lease, each CMD has a connection of its own, as long as they
-    /// are few: if we are killed, it is the holder of its own item and of nothing else. Elsewhere
-    /// one connection serves all.
+    /// Makes the slots. On a store where the process itself is the lease, each CMD has its own
+    /// connection, as long as there are few. If we are killed, each CMD then holds its own item and
+    /// no other. On other stores one connection serves all commands.
     async fn slots(&self, signals: &mut Signals) -> Result<Vec<WorkSlot<'_>>, Failure> {
         let all = self.args.concurrency;
         let mut next = self.connect(signals, self.crew.voice).await?;
@@ -80,7 +81,8 @@ impl QueueWork<'_> {
         let mut slots = Vec::new();
         for at in 1..connections {
             slots.push(self.slot(next, share(at)));
-            // Silent: the first connection has said what there is to say of the store.
+            // This connection prints nothing, because the first one has printed all messages about
+            // the store.
             next = self.connect(signals, Voice::new(true, 0)).await?;
         }
         slots.push(self.slot(next, share(0)));
@@ -129,7 +131,7 @@ impl QueueWork<'_> {
             .ttl(self.choice.ttl(self.args.ttl))
             .retry(BackOff::exponential(retry_base, retry_max))
             .grace(NO_END)
-            // The leash ends the CMD of a lost item, and must not be dropped before that is done.
+            // The leash ends the CMD of a lost item, and must not be dropped before CMD has ended.
             .run_on_when_lost();
         if self.args.until_empty {
             worker = worker.until_empty();

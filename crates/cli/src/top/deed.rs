@@ -1,4 +1,4 @@
-//! The actions of `top`: those of the commands, with the same words.
+//! The actions of `top`. They do the same as the commands, and have the same words.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
 
 use crate::command::steer::this_user;
 
-/// Something to be done to a name or a queue.
+/// An action on a name or a queue.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum TopDeed {
     Limit(u32),
@@ -31,10 +31,10 @@ pub(super) enum TopDeed {
     DropAll(ManyItems),
 }
 
-/// All items of a state, or those of them that a text finds.
+/// All items of a state, or those that a text finds.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct ManyItems {
-    /// How many there were when the question was asked.
+    /// The number of these items when the question was asked.
     pub(super) items: u64,
     pub(super) matching: Matching,
 }
@@ -44,13 +44,13 @@ impl ManyItems {
         !self.matching.text.is_empty()
     }
 
-    /// How the command chooses them.
+    /// Returns the flag by which the command selects these items.
     fn flag(&self) -> String {
         let text = &self.matching.text;
         if self.searches() { format!(" --matching {text:?}") } else { String::new() }
     }
 
-    /// Which of them are meant.
+    /// Says which items the action concerns.
     fn meant(&self) -> String {
         let items = match self.items {
             1 => "1 item".to_owned(),
@@ -64,23 +64,23 @@ impl ManyItems {
 }
 
 impl TopDeed {
-    /// The question before the action: whom it affects, and how.
+    /// Returns the question before the action, with its effects.
     pub(super) fn question(&self, name: &Name) -> String {
         match self {
             Self::Limit(0) => format!("limit {name} 0? Nobody new gets in; nobody is thrown out"),
             Self::Limit(n) => format!("limit {name} {n}? Nobody is thrown out"),
             Self::Unset => {
-                format!("limit {name} --unset? What holders and waiters state applies again")
+                format!("limit {name} --unset? The limit that callers state applies again")
             }
             Self::Pause(_) => {
                 format!("pause {name}? Nobody new gets in; holders keep their permits")
             }
-            Self::Resume => format!("resume {name}? Those who fit get in at once"),
+            Self::Resume => format!("resume {name}? Waiters that fit get in at once"),
             Self::Evict { shown, .. } => format!(
                 "evict {shown} of {name}? A waiter loses its place; a holder loses its lease and `run` stops its command"
             ),
             Self::Ask { shown, .. } => format!(
-                "ask {shown} of {name} to hand over? It is told who asks and why, and decides; nothing is ended"
+                "ask {shown} of {name} to hand over? The holder is told who asks and why, and decides; nothing is ended"
             ),
             Self::Reserve { permits, length, .. } => format!(
                 "reserve {permits} of {name} for {}? They must be free now; to end it sooner, evict its ticket",
@@ -101,7 +101,7 @@ impl TopDeed {
                 let (flag, meant) = (many.flag(), many.meant());
                 let workers = match state {
                     ItemState::InWork => "their workers are told",
-                    _ => "those that a worker gets meanwhile are spared",
+                    _ => "items that a worker gets meanwhile are spared",
                 };
                 format!(
                     "queue cancel {name} all --state {state}{flag}? {meant}, are deleted; {workers}"
@@ -122,7 +122,8 @@ impl TopDeed {
         }
     }
 
-    /// Returns whether so much is lost at once that the name has to be typed.
+    /// Returns whether the user has to type the name, because the action may destroy many items at
+    /// once.
     pub(super) fn is_typed(&self) -> bool {
         matches!(self, Self::Purge | Self::CancelAll(..) | Self::DropAll(_))
     }

@@ -1,4 +1,4 @@
-//! Keys, as a terminal sends them.
+//! The keys that a terminal sends.
 
 use std::{
     io::{self, IsTerminal, Read},
@@ -25,11 +25,11 @@ pub(super) enum Key {
     Char(char),
 }
 
-/// The keys that are pressed, in order.
+/// The pressed keys, in order.
 pub(super) struct KeyPresses(mpsc::UnboundedReceiver<Key>);
 
 impl KeyPresses {
-    /// The next key. If stdin has ended, this never returns. Cancel safe.
+    /// Waits for the next key. Never returns if stdin has ended. Cancel safe.
     pub(super) async fn next(&mut self) -> Key {
         match self.0.recv().await {
             Some(key) => key,
@@ -38,13 +38,14 @@ impl KeyPresses {
     }
 }
 
-/// Reads keys in a thread of its own, which ends with the program: reading a terminal cannot be
-/// cancelled, and `O_NONBLOCK` belongs to the open file, which the caller of this program shares.
+/// Reads keys in a separate thread, which ends with the program. Reading a terminal cannot be
+/// cancelled, and `O_NONBLOCK` is no way out, because it belongs to the open file, which our caller
+/// shares.
 pub(super) fn listen() -> KeyPresses {
     let (sender, keys) = mpsc::unbounded_channel();
     if io::stdin().is_terminal() {
         let reader = thread::Builder::new().name("seinpaal-keys".into());
-        // Without a thread there are no keys; signals still end us.
+        // Without the thread there are no keys, but signals still end the program.
         drop(reader.spawn(move || read_on(&sender)));
     }
     KeyPresses(keys)
@@ -61,7 +62,8 @@ fn read_on(sender: &mpsc::UnboundedSender<Key>) {
     }
 }
 
-/// A terminal sends what one key means in one piece; a lone escape is the key of that name.
+/// Splits bytes into keys. A terminal sends the bytes of one key in one piece, so a lone escape is
+/// the escape key.
 fn keys_in(bytes: &[u8]) -> Vec<Key> {
     let (mut keys, mut rest) = (Vec::new(), bytes);
     while !rest.is_empty() {
@@ -100,14 +102,14 @@ fn first_key(bytes: &[u8]) -> (Option<Key>, usize) {
         b'\t' => Key::Tab,
         0x7f | 0x08 => Key::Backspace,
         0x1b if bytes.len() == 1 => Key::Escape,
-        // A sequence of a key that means nothing here.
+        // The sequence of a key that has no meaning here is skipped.
         0x1b => return (None, sequence_length(bytes)),
         _ => return first_character(bytes),
     };
     (Some(key), 1)
 }
 
-/// A character of UTF-8. Invalid bytes and control characters are left out.
+/// Reads a character of UTF-8. Invalid bytes and control characters are left out.
 fn first_character(bytes: &[u8]) -> (Option<Key>, usize) {
     let length = (1..=bytes.len().min(4)).find(|length| str::from_utf8(&bytes[..*length]).is_ok());
     let text = length.and_then(|length| str::from_utf8(&bytes[..length]).ok());
@@ -115,7 +117,7 @@ fn first_character(bytes: &[u8]) -> (Option<Key>, usize) {
     (character.map(Key::Char), length.unwrap_or(1))
 }
 
-/// `ESC [ parameters letter`, or escape and one more.
+/// Returns the length of a sequence: `ESC [ parameters letter`, or escape and one more byte.
 fn sequence_length(bytes: &[u8]) -> usize {
     if !bytes.starts_with(b"\x1b[") {
         return 2;

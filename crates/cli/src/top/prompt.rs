@@ -1,4 +1,4 @@
-//! The line at the bottom where something is chosen, typed and confirmed, key by key.
+//! The line at the bottom, where the user chooses, types and confirms an action, key by key.
 
 mod choices;
 
@@ -17,9 +17,9 @@ const MOST_REASON: usize = 200;
 /// The row at the cursor.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum CursorTarget {
-    /// A name, and of its holders and waiters the one at the cursor, as it is shown.
+    /// A name, and the holder or waiter at the cursor.
     Name { name: Name, is_paused: bool, row: Option<TicketRow> },
-    /// A queue, and what of it is at the cursor.
+    /// A queue, and the item at the cursor.
     Queue { name: Name, is_paused: bool, row: Option<QueueTarget> },
 }
 
@@ -27,12 +27,12 @@ pub(super) enum CursorTarget {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct TicketRow {
     pub(super) ticket: Ticket,
-    /// How it is called.
+    /// The ticket as the screen shows it.
     pub(super) shown: String,
     pub(super) holds: bool,
 }
 
-/// An item, and all that are in its state and match what is looked for.
+/// An item, and all items in its state that match the search.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct QueueTarget {
     pub(super) id: ItemId,
@@ -40,7 +40,7 @@ pub(super) struct QueueTarget {
     pub(super) all: ManyItems,
 }
 
-/// The question that is open.
+/// The open question.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Prompt {
     name: Name,
@@ -53,7 +53,7 @@ enum PromptStep {
     Choose(Vec<PromptChoice>),
     /// A number or a reason.
     Type { of: PromptField, text: String, complaint: &'static str },
-    /// `y`, or the name itself.
+    /// The user answers with `y`, or types the name itself.
     Confirm { deed: TopDeed, typed: String },
 }
 
@@ -72,18 +72,18 @@ enum PromptField {
     QueueLimit,
     Reason,
     QueueReason,
-    /// Why this holder is asked to hand over.
+    /// The reason of an ask to this holder.
     AskReason(Ticket, String),
-    /// How many permits are reserved, for how long and why.
+    /// A number of permits to reserve, a length and a reason.
     Reservation,
 }
 
 /// The result of a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum PromptOutcome {
-    /// It goes on.
+    /// The question goes on.
     Open,
-    /// Nothing is done.
+    /// The user has left, and nothing is done.
     Left,
     Do(Name, TopDeed),
 }
@@ -99,7 +99,7 @@ impl Prompt {
         Self { name, step: PromptStep::Choose(choices) }
     }
 
-    /// The line as it stands.
+    /// Returns the line as it is now.
     pub(super) fn line(&self) -> String {
         let name = &self.name;
         match &self.step {
@@ -128,7 +128,7 @@ impl Prompt {
         }
     }
 
-    /// Returns whether it asks if something is to be done.
+    /// Returns whether the prompt asks for confirmation.
     pub(super) fn asks_whether(&self) -> bool {
         matches!(self.step, PromptStep::Confirm { .. })
     }
@@ -165,7 +165,7 @@ impl Prompt {
         }
     }
 
-    /// The question stays open, at the next step if there is one.
+    /// Keeps the question open, at the next step if there is one.
     fn go_on(&mut self, next: Option<PromptStep>) -> PromptOutcome {
         if let Some(next) = next {
             self.step = next;
@@ -187,8 +187,8 @@ impl PromptStep {
     }
 }
 
-/// Applies a key to what is typed. The key that ends it leads to the next step, unless the text
-/// cannot be read.
+/// Applies a key to the typed text. The key that ends the text leads to the next step, unless the
+/// text cannot be read.
 fn type_in(
     of: &PromptField,
     text: &mut String,
@@ -206,7 +206,7 @@ fn type_in(
     deed.map(PromptStep::confirm)
 }
 
-/// A state as it stands in a sentence.
+/// Returns the word for a state in a sentence.
 pub(super) fn in_words(state: ItemState) -> String {
     state.to_string().replace('-', " ")
 }

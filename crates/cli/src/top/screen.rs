@@ -1,4 +1,4 @@
-//! The terminal: taken, drawn on, and given back as it was.
+//! The terminal. The program takes it, draws on it, and gives it back unchanged.
 
 use std::{fmt::Write as _, io};
 
@@ -7,24 +7,27 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwins
 use super::view::{Size, ViewLine};
 use crate::{exit::Failure, output::Outlet};
 
-/// The other screen, without a cursor and without lines that go on in the next row.
+/// These switch to the other screen and back. On it there is no cursor, and no line goes on in the
+/// next row.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// Of a terminal that does not know its own.
+/// The size of a terminal that does not know its own.
 const UNKNOWN: Size = Size { columns: 80, rows: 24 };
 
-/// After how many frames all is drawn again, in case another program has written to the terminal.
+/// The number of frames after which the whole screen is drawn again, in case another program has
+/// written to the terminal.
 const WHOLE_AFTER: u32 = 30;
-/// A terminal that knows this shows a frame when it is complete; others pass it over.
+/// A terminal that knows these sequences shows a frame only when it is complete. Others ignore
+/// them.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// A terminal in our hands. Its drop gives it back.
+/// The terminal while this program has it. Dropping this value gives it back.
 pub(super) struct TopScreen {
     outlet: Outlet,
     drawn: Drawn,
-    /// The terminal's settings before. `None` while we do not have the terminal, or if stdin is
-    /// none.
+    /// The former settings of the terminal. `None` while we do not have the terminal, or if stdin
+    /// is no terminal.
     before: Option<Termios>,
     is_entered: bool,
 }
@@ -38,7 +41,7 @@ impl TopScreen {
         Ok(screen)
     }
 
-    /// Takes it again. `^C` and `^Z` stay signals.
+    /// Takes the terminal again. `^C` and `^Z` stay signals.
     pub(super) fn reenter(&mut self) -> Result<(), Failure> {
         if let Ok(before) = tcgetattr(rustix::stdio::stdin()) {
             let mut ours = before.clone();
@@ -54,14 +57,14 @@ impl TopScreen {
         Ok(())
     }
 
-    /// Gives it back.
+    /// Gives the terminal back.
     pub(super) fn leave(&mut self) {
         if std::mem::take(&mut self.is_entered) {
             self.outlet.send(LEAVE.into());
             self.outlet.part();
         }
         if let Some(before) = self.before.take() {
-            // An error here cannot be reported: the terminal may be gone.
+            // An error here cannot be reported, because the terminal may be gone.
             let _ = set(&before);
         }
     }
@@ -105,8 +108,8 @@ struct Drawn {
 }
 
 impl Drawn {
-    /// The output that makes the terminal show these lines: the rows that differ from what it
-    /// shows.
+    /// Returns the output that makes the terminal show these lines: the rows that differ from the
+    /// shown ones.
     fn frame(&mut self, lines: &[ViewLine], size: Size, bold: bool) -> String {
         let is_whole = self.size != Some(size) || self.frames >= WHOLE_AFTER;
         self.frames = if is_whole { 0 } else { self.frames + 1 };
@@ -114,7 +117,8 @@ impl Drawn {
         let mut frame = String::new();
         for (at, row) in rows.iter().enumerate() {
             if is_whole || self.rows.get(at) != Some(row) {
-                // Cleared first: after a character in the last column, `K` would take that away.
+                // The row is cleared first. After a character in the last column, `K` would erase
+                // that character.
                 let _ = write!(frame, "\x1b[{};1H\x1b[K{row}", at + 1);
             }
         }

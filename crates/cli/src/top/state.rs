@@ -1,4 +1,5 @@
-//! The state of the screen: rows and cursor. Keys and answers change it, without any I/O.
+//! The state of the screen: its rows and its cursor. Keys and answers of the store change it,
+//! without any I/O.
 
 mod order;
 mod rows;
@@ -21,7 +22,7 @@ use crate::args::SortBy;
 
 /// The store is called silent when it has not answered for this much longer than the interval.
 const SILENCE: Duration = Duration::from_secs(2);
-/// It may take this long while all items of a queue are read to find a text.
+/// How long an answer may take while all items of a queue are read to find a text.
 const SEARCH_SILENCE: Duration = Duration::from_secs(120);
 /// How long the result of an action is shown.
 const TOLD: Duration = Duration::from_secs(15);
@@ -30,7 +31,7 @@ const TOLD: Duration = Duration::from_secs(15);
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum KeyRequest {
     Leave,
-    /// The screen shows something else: read it from the store.
+    /// The screen shows another list, name or queue, which must be read from the store.
     Look,
     Do(Name, TopDeed),
     Nothing,
@@ -46,18 +47,18 @@ pub(super) struct TopState {
     pub(super) queues: Vec<QueueSnapshot>,
     pub(super) seen: Option<Box<Snapshot>>,
     pub(super) queue: Option<Box<OpenQueue>>,
-    /// The text that listed names contain; `None` without a search.
+    /// The text that all listed names contain. `None`: all names are listed.
     pub(super) filter: Option<String>,
-    /// The filter is being typed.
+    /// Whether the user is typing the filter.
     pub(super) is_filtering: bool,
-    /// The text to look for in the open queue, while it is being typed.
+    /// The text to search in the open queue, while the user is typing it.
     pub(super) searching: Option<String>,
     pub(super) prompt: Option<Prompt>,
     pub(super) shows_help: bool,
-    /// The name or queue that the cursor is on: it stays there when others come and go.
+    /// The name or queue at the cursor. The cursor stays there when other names come and go.
     chosen: Option<Name>,
     chosen_row: Option<OpenRow>,
-    /// How many rows a page has, as drawn last.
+    /// How many rows a page had at the last drawing.
     pub(super) page: usize,
     told: Option<(String, Instant)>,
     heard: Instant,
@@ -93,14 +94,14 @@ impl TopState {
         }
     }
 
-    /// Takes what the store said.
+    /// Takes an answer of the store.
     pub(super) fn take(&mut self, seen: StoreAnswer) {
         let at = self.row();
         match seen {
             StoreAnswer::Nothing(error) => return self.error = Some(error),
             StoreAnswer::Names { names, open } => {
                 self.names = names;
-                // An answer that was under way may be about what was open before.
+                // An answer that was under way may be about a name that was open before.
                 self.seen = open.filter(|open| Some(&open.name) == self.look.open.as_ref());
                 self.arrange();
             }
@@ -122,18 +123,19 @@ impl TopState {
         self.told = Some((words, Instant::now()));
     }
 
-    /// The result of the last action, while that is worth a line.
+    /// Returns the result of the last action, for as long as it is shown.
     pub(super) fn told(&self) -> Option<&str> {
         let told = self.told.as_ref().filter(|(_, at)| at.elapsed() < TOLD);
         told.map(|(words, _)| words.as_str())
     }
 
-    /// Returns whether anything was read yet.
+    /// Returns whether the store has answered yet.
     pub(super) fn has_heard(&self) -> bool {
         self.has_heard
     }
 
-    /// For how long the store has said nothing, and why, if it is worth a word.
+    /// Returns how long the store has been silent, and its error, if the silence is long enough to
+    /// show.
     pub(super) fn silence(&self) -> Option<(Duration, Option<&str>)> {
         let silent = self.heard.elapsed();
         let searches = !self.look.matching.is_empty();
@@ -194,7 +196,7 @@ impl TopState {
         let Some(chosen) = self.listed().get(self.cursor()).map(|name| (*name).clone()) else {
             return KeyRequest::Nothing;
         };
-        // What the list knows of it, until the store has answered.
+        // Until the store has answered, the screen shows the facts from the list.
         let known = self.names.iter().find(|seen| seen.name == chosen);
         self.seen = known.filter(|_| self.look.tab == ListTab::Names).cloned().map(Box::new);
         self.look.open = Some(chosen);
@@ -218,7 +220,7 @@ impl TopState {
         KeyRequest::Look
     }
 
-    /// From names to queues, and back.
+    /// Turns from names to queues, or back.
     fn turn(&mut self) -> KeyRequest {
         self.close();
         self.filter = None;
@@ -251,7 +253,7 @@ impl TopState {
         }
     }
 
-    /// The names or queues that the filter lets through, in their order.
+    /// Returns the names or queues that pass the filter, in their order.
     pub(super) fn listed(&self) -> Vec<&Name> {
         let is_listed = |name: &&Name| self.lets_through(name);
         match self.look.tab {
@@ -262,7 +264,7 @@ impl TopState {
         }
     }
 
-    /// Where the cursor is in the list.
+    /// Returns the place of the cursor in the list.
     pub(super) fn cursor(&self) -> usize {
         let chosen = self.chosen.as_ref();
         self.listed().iter().position(|name| Some(*name) == chosen).unwrap_or(0)

@@ -1,5 +1,4 @@
-//! Drawing: a function from the state and the size of the screen to lines, none of them wider than
-//! the screen.
+//! Draws: turns the state and the size of the screen into lines that are not wider than the screen.
 
 mod help;
 mod open;
@@ -16,20 +15,20 @@ use crate::{
     },
 };
 
-/// The screen.
+/// The size of the screen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Size {
     pub(super) columns: usize,
     pub(super) rows: usize,
 }
 
-/// A line of it.
+/// A line of the screen.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ViewLine {
     Plain(String),
     /// A heading.
     Head(String),
-    /// Where the cursor is.
+    /// The line of the cursor.
     Chosen(String),
 }
 
@@ -57,7 +56,7 @@ impl ViewLine {
     }
 }
 
-/// All lines of the screen: at most as many as it has rows.
+/// Returns all lines of the screen, at most as many as it has rows.
 pub(super) fn lines(state: &mut TopState, size: Size) -> Vec<ViewLine> {
     let mut lines = vec![ViewLine::Head(head(state)), ViewLine::Plain(trouble(state))];
     let foot = foot(state, size);
@@ -77,11 +76,11 @@ pub(super) fn lines(state: &mut TopState, size: Size) -> Vec<ViewLine> {
     lines.into_iter().map(|line| line.cut(size.columns)).collect()
 }
 
-/// The question, in as many lines as it needs; or the keys.
+/// Returns the foot: the question, in as many lines as it needs, or the keys.
 fn foot(state: &TopState, size: Size) -> Vec<ViewLine> {
     let asked = state.prompt.as_ref().map(|prompt| wrap(&plain(&prompt.line()), size.columns));
     let mut foot = asked.unwrap_or_else(|| vec![keys(state)]);
-    // Where there is room for little, the end says what can be pressed.
+    // If there is little room, the end of the question stays, because it names the keys.
     let most = (size.rows / 2).max(1);
     foot.drain(..foot.len().saturating_sub(most));
     let line =
@@ -111,8 +110,8 @@ fn head(state: &TopState) -> String {
     format!("seinpaal top: {what}{filter} · {}", state.store)
 }
 
-/// The result of an action, or the news that the store is silent. The head has the store's part of
-/// the error already.
+/// Returns the second line: the result of an action, or the news that the store is silent. The head
+/// already names the store.
 fn trouble(state: &TopState) -> String {
     let told = state.told().unwrap_or_default().to_owned();
     let Some((silent, error)) = state.silence() else { return told };
@@ -177,13 +176,13 @@ fn names(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     lines
 }
 
-/// As wide as the widest, if there is room.
+/// Returns the width of the names' column: that of the widest name, if there is room.
 fn name_width(listed: &[&Name], most: usize) -> usize {
     let longest = listed.iter().map(|name| width(&plain(name))).max().unwrap_or(0);
     longest.clamp(LEAST_NAME, most.max(LEAST_NAME))
 }
 
-/// Why a list is empty.
+/// Says why a list is empty.
 fn nothing(state: &TopState, usual: &str) -> ViewLine {
     let is_filtered = state.filter.as_deref().is_some_and(|text| !text.is_empty());
     let words = match (state.has_heard(), is_filtered) {
@@ -215,7 +214,7 @@ fn row<const N: usize>(
     text
 }
 
-/// The first row to show, so that the one `at` which the cursor is is among `page` rows.
+/// Returns the first row to show, so that the row `at` the cursor is among the `page` rows shown.
 fn window(at: usize, rows: usize, page: usize) -> usize {
     (at / page.max(1) * page.max(1)).min(rows.saturating_sub(page))
 }

@@ -1,4 +1,4 @@
-//! Asks the store again and again, beside the view, which never waits for it.
+//! Asks the store again and again in a task of its own, so that the view never waits for the store.
 
 mod open_queue;
 
@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Which list is shown.
+/// The list that is shown.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum ListTab {
     #[default]
@@ -27,28 +27,28 @@ pub(super) enum ListTab {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct StoreQuestion {
     pub(super) tab: ListTab,
-    /// The name, or the queue, that is open.
+    /// The open name or queue.
     pub(super) open: Option<Name>,
-    /// The text that listed items of an open queue contain; empty: any item is listed.
+    /// The text that all listed items of an open queue contain. Empty: all items are listed.
     pub(super) matching: String,
 }
 
 /// The last answer of the store.
 #[derive(Debug)]
 pub(super) enum StoreAnswer {
-    /// All names, and the one that is open.
+    /// All names, and the open one.
     Names { names: Vec<Snapshot>, open: Option<Box<Snapshot>> },
-    /// All queues, and the one that is open.
+    /// All queues, and the open one.
     Queues { queues: Vec<QueueSnapshot>, open: Option<Box<OpenQueue>> },
-    /// Why it said nothing.
+    /// The reason why there is no answer.
     Nothing(String),
 }
 
-/// To find a text all items of a queue are read. Then the store has this many times as long for
-/// others as that took.
+/// A search reads all items of a queue. Afterwards the watch waits for this many times as long as
+/// the search took, so that other clients get their turn.
 const REST: u32 = 10;
 
-/// The past of the names that were opened.
+/// The holds that were seen to end, of the names that were opened.
 struct OpenedNames {
     began: Instant,
     names: HashMap<Name, HoldTimes>,
@@ -65,7 +65,7 @@ impl OpenedNames {
     }
 }
 
-/// The task that asks. Ends when it is dropped.
+/// The task that asks. It ends when this value is dropped.
 pub(super) struct StoreWatch {
     task: JoinHandle<()>,
     look: watch::Sender<StoreQuestion>,
@@ -81,12 +81,12 @@ impl StoreWatch {
         Self { task, look, seen }
     }
 
-    /// Asks for this, at once.
+    /// Asks this question at once, and from now on.
     pub(super) fn look_at(&self, look: StoreQuestion) {
         self.look.send_replace(look);
     }
 
-    /// The next answer. Cancel safe.
+    /// Waits for the next answer. Cancel safe.
     pub(super) async fn next(&mut self) -> StoreAnswer {
         match self.seen.recv().await {
             Some(seen) => seen,
@@ -114,7 +114,7 @@ async fn ask_on(
         let (began, searches) = (Instant::now(), !wanted.matching.is_empty());
         let mut seen = tokio::select! {
             seen = ask(&seinpaal, &prefix, wanted) => seen,
-            // The answer would be about something that nobody looks at any more.
+            // The question has changed, so the answer to the old one is not wanted any more.
             Ok(()) = look.changed() => continue,
         };
         if let StoreAnswer::Names { open: Some(open), .. } = &mut seen {
@@ -123,7 +123,7 @@ async fn ask_on(
         if sender.send(seen).await.is_err() {
             return;
         }
-        // Until it is time, or something else is looked at.
+        // Waits until it is time to ask again, or the question changes.
         let rest = if searches { interval.max(REST * began.elapsed()) } else { interval };
         let _ = timeout(rest, look.changed()).await;
     }

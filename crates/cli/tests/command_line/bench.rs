@@ -1,4 +1,4 @@
-//! `bench`.
+//! Tests of `bench`.
 
 use super::support::{Held, both};
 

@@ -1,8 +1,8 @@
-//! A store whose data somebody has damaged.
+//! Tests with a store whose data is damaged.
 
 use super::support::{Done, Held, World};
 
-/// Writes what no ledger writes into every name.
+/// Writes bytes into every name that no ledger writes.
 fn damage(world: &World) {
     let db = rusqlite::Connection::open(world.path("store").join("seinpaal.db")).unwrap();
     db.execute("UPDATE small SET state = x'0123456789'", []).unwrap();

@@ -1,4 +1,4 @@
-//! Permits without a wrapper, and everything that prints data.
+//! Tests of permits without a `run` around a command, and of the commands that print data.
 
 use super::support::{Held, World};
 
@@ -193,7 +193,7 @@ fn help_and_manual_pages_carry_the_exit_statuses() {
     assert!(world.seinpaal(&["--version"]).out.starts_with("seinpaal "));
 }
 
-/// The commands that a help lists.
+/// Returns the commands that a help lists.
 fn commands_in(help: &str) -> Vec<String> {
     let (_, listed) = help.split_once("\nCommands:\n").unwrap_or_default();
     let lines = listed.lines().take_while(|line| !line.is_empty());

@@ -1,10 +1,10 @@
-//! `doctor`.
+//! Tests of `doctor`.
 
 use seinpaal_rig::{Clocks, FakeAnswer, FakeServer, RedisServer, SentinelServers};
 
 use super::support::{World, both};
 
-/// A server with which `doctor` finds nothing wrong.
+/// Starts a server without a problem that `doctor` finds.
 fn healthy() -> World {
     World::with_redis(&["--appendonly", "yes", "--appendfsync", "no"])
 }
@@ -101,7 +101,7 @@ fn a_server_that_cannot_be_used_says_so_like_every_command() {
     assert!(!done.err.contains("hush"), "{done:?}");
 }
 
-/// The status of a `doctor` that could not use the store, and the one line that it says.
+/// Returns the status of a `doctor` that could not use the store, and the one line that it prints.
 fn refused(store: &str) -> (i32, String) {
     let done = World::embedded().seinpaal(&["doctor", "-s", store]);
     assert_eq!((done.out.as_str(), done.err.lines().count()), ("", 1), "{done:?}");
@@ -171,7 +171,7 @@ fn the_outage_that_a_ttl_survives_is_that_of_its_schedule() {
     let (_, longer) = json(&world, &["--ttl", "1m"]);
     let known =
         |said: &serde_json::Value, what: &str| (said[what].as_f64().unwrap() / 100.0).round();
-    // As docs/guide/command-line.md has it, in tenths of a second.
+    // The figures of docs/guide/command-line.md, in tenths of a second.
     assert_eq!(
         (known(&usual, "survives_any_outage_ms"), known(&usual, "survives_some_outages_ms")),
         (47.0, 147.0)
@@ -238,14 +238,14 @@ fn a_quorum_that_has_lost_a_server_is_at_risk() {
     let url = format!("redis+quorum://{}", places.join(","));
     let world = World::embedded();
     let (code, said) = json(&world, &["-s", &url]);
-    assert_eq!(code, 0, "what they forget their guard minds: {said}");
+    assert_eq!(code, 0, "the guard covers what the servers forget: {said}");
     nodes.pop();
     let (code, said) = json(&world, &["-s", &url]);
     assert_eq!((code, &said["facts"]["nodes"]), (1, &"2 of 3 answer".into()), "{said}");
     assert!(said["advice"][0]["text"].as_str().unwrap().contains(&places[2]), "{said}");
 }
 
-/// Where the head of a name with rows has the count of permits held.
+/// The offset of the count of held permits in the head of a name with rows.
 const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
 
 #[test]

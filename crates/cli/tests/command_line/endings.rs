@@ -1,5 +1,5 @@
-//! Every way in which `run` can end that is not CMD's own: one line that says what happened, to
-//! which name at which store, and what to do; and the events that belong to it.
+//! Tests of every end of `run` that is not CMD's own. It prints one line with the event, the name,
+//! the store and the remedy, and emits the events that belong to it.
 
 mod waiting;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::support::{Done, Held, World, both, gate::Gate, lives, until};
 
-/// How a `run` ended.
+/// The end of a `run`.
 struct Ended {
     done: Done,
     events: Vec<Value>,
@@ -21,7 +21,7 @@ impl Ended {
         self.events.iter().map(|event| event["event"].as_str().unwrap()).collect()
     }
 
-    /// One line, about this name at this store, with all of these words.
+    /// Checks that the run printed one line about this name at this store, with all of these words.
     fn must_say(&self, world: &World, words: &[&str]) {
         let line = self.done.err.trim_end();
         assert!(line.starts_with("seinpaal: a"), "{:?}", self.done);
@@ -33,7 +33,7 @@ impl Ended {
         }
     }
 
-    /// The last of the events are these.
+    /// Checks that the last events are of these kinds.
     fn must_end_with(&self, kinds: &[&str]) {
         assert!(self.kinds().ends_with(kinds), "{:?}: {:?}", self.kinds(), self.done);
     }
@@ -43,7 +43,8 @@ impl Ended {
     }
 }
 
-/// `run a OPTIONS --events 5 sh -c SCRIPT`, in the background. CMD says its process id first.
+/// Starts `run a OPTIONS --events 5 sh -c SCRIPT` in the background. CMD prints its process id
+/// first.
 fn watched(world: &World, options: &str, script: &str) -> Held {
     let _ = fs::remove_file(world.path("events"));
     let line = format!("exec $SEINPAAL run a {options} --events 5 -- sh -c \"$SCRIPT\" 5>events");
@@ -58,7 +59,7 @@ fn end(world: &World, run: &mut Held) -> Ended {
     Ended { done, events: events.lines().map(|line| serde_json::from_str(line).unwrap()).collect() }
 }
 
-/// To the end, with a CMD that would hold for ever.
+/// Runs to the end, with a CMD that would hold for ever.
 fn run(world: &World, options: &str) -> Ended {
     end(world, &mut watched(world, options, HOLD))
 }

@@ -1,11 +1,11 @@
-//! Every error is one line that says what happened, to what, and what to do. Those of `run` stand
-//! in `endings`.
+//! Tests that every error is one line with the event, the thing concerned and the remedy. `endings`
+//! has the errors of `run`.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use super::support::{World, both};
 
-/// What is tried, its status, and what the line must say: about what, and what to do.
+/// A command line, its exit status, and the words that its error must have.
 type Row = (&'static str, i32, &'static [&'static str]);
 
 const OF_A_NAME: [Row; 9] = [

@@ -1,12 +1,13 @@
-//! Estimates, which go by the last holds of a name; and that there is none while no hold has ended.
+//! Tests of estimates, which are based on the last holds of a name. There is none until a hold has
+//! ended.
 
 use super::{
     support::{Held, World, both, screen::Screen},
     why::one_hold_has_ended,
 };
 
-/// Two jobs that take turns for ever, so that one holds and one waits; each holds for longer than a
-/// second.
+/// Two jobs that take turns for ever, so that one holds and one waits. Each hold lasts longer than
+/// a second.
 struct Busy(Vec<Held>);
 
 impl Busy {

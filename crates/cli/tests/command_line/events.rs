@@ -1,4 +1,4 @@
-//! `--events FD`.
+//! Tests of `--events FD`.
 
 use super::support::{Held, World};
 

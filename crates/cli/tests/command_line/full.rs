@@ -1,11 +1,11 @@
-//! A disk without room. What stands for one is a limit on the size of files, which needs no rights
-//! and no file system of its own: every write beyond the first bytes of a file fails.
+//! Tests with a disk without room. A limit on the size of files imitates one: every write beyond
+//! the first bytes of a file fails. The limit needs no rights and no file system of its own.
 
 use std::time::{Duration, Instant};
 
 use super::support::{Done, Held, World};
 
-/// Sooner than the store's patience of 30 s ends.
+/// A time that is shorter than the store's patience of 30 s.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
 fn world() -> World {
@@ -14,7 +14,7 @@ fn world() -> World {
     world
 }
 
-/// Runs the program where nothing can be written.
+/// Runs the program in a shell that cannot write to files.
 fn without_room(world: &World, arguments: &str) -> Done {
     world.shell(&format!("trap '' XFSZ; ulimit -f 1; exec \"$SEINPAAL\" {arguments}"))
 }

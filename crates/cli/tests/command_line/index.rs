@@ -1,4 +1,4 @@
-//! SQLite's index of its log, which one `run` leaves to the next (decision 77).
+//! Tests of SQLite's index of its log, which one `run` leaves to the next (decision 77).
 
 use std::{
     fs::{self, File},
@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::support::{World, until};
 
-/// Where the index has four bytes that SQLite never reads, and clears when it makes the index anew.
+/// The offset of four bytes that SQLite never reads, and clears when it makes the index anew.
 const UNUSED: u64 = 132;
 const MARK: [u8; 4] = *b"mark";
 
@@ -21,15 +21,15 @@ fn file(world: &World, name: &str) -> PathBuf {
     world.path("store").join(name)
 }
 
-/// The date of the gate says when somebody last had to wait there, and for a moment after that a
-/// run opens the store in another way. A gate that is new, or was written, has such a date: it
-/// becomes an old one.
+/// Gives the gate an old date. The date says when a process last had to wait there, and for a
+/// moment after that a run opens the store in another way. A new gate, or one that was written, has
+/// a recent date.
 fn nobody_waited_lately(world: &World) {
     let gate = File::options().write(true).open(file(world, "gate")).unwrap();
     gate.set_modified(SystemTime::UNIX_EPOCH).unwrap();
 }
 
-/// A store whose index a run has just left to the next.
+/// Makes a store whose index a run has just left to the next.
 fn left_behind() -> World {
     let world = World::embedded();
     until("a run has noted the index", || {
@@ -42,7 +42,7 @@ fn left_behind() -> World {
     world
 }
 
-/// Returns whether the next run finds the index as it was left.
+/// Returns whether the next run finds the index unchanged.
 fn is_found(world: &World) -> bool {
     assert_eq!(world.seinpaal(&["run", "a", "true"]).code, 0);
     let mut there = [0; 4];
@@ -51,7 +51,7 @@ fn is_found(world: &World) -> bool {
     there == MARK
 }
 
-/// Returns whether the kernel can tell one mount from a later one.
+/// Returns whether the kernel can distinguish a mount from a later one at the same place.
 fn tells_mounts(world: &World) -> bool {
     let unique = StatxFlags::from_bits_retain(0x4000);
     let told = statx(CWD, world.root(), AtFlags::empty(), unique).unwrap();

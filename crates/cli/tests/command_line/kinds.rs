@@ -1,4 +1,4 @@
-//! Readers and writers, and permits of several names.
+//! Tests of readers and writers, and of permits of several names.
 
 use super::support::{Held, World, until};
 

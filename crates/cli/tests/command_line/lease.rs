@@ -1,8 +1,10 @@
-//! Leases: the program is killed, stopped, or cut off from its store, and nobody is one too many.
+//! Tests of leases. The program is killed, stopped, or cut off from its store, and still there is
+//! never a holder too many.
 
 use super::support::{Held, World, kill, lives, until};
 
-/// Its own id, and that of something in the background that shrugs off TERM.
+/// A script that prints its own process id, and that of a process in the background that ignores
+/// TERM.
 const STUBBORN: &str = "echo $$; (trap '' TERM; exec sleep 1000) & echo $!; exec sleep 1000";
 
 #[test]
@@ -28,7 +30,8 @@ fn on_this_machine_a_waiter_gets_in_when_the_orphaned_cmd_ends() {
     assert_eq!(waiter.end().out, "in\n");
 }
 
-/// As ssh, tcsh and closefrom(3) do: closes what it inherited, then holds.
+/// A program that closes all inherited descriptors, as ssh, tcsh and closefrom(3) do, and then
+/// holds.
 const CLOSE_ALL: &str = "exec python3 -c 'import os, sys
 os.closerange(3, 4096)
 print(os.getpid(), flush=True)
@@ -112,6 +115,23 @@ fn on_a_server_a_stopped_wrapper_cannot_keep_cmd_running_past_the_lease() {
 }
 
 #[test]
+fn on_a_server_a_stopped_wrapper_lets_go_on_what_a_cmd_left_that_has_ended() {
+    for on_lost in [&["-k", "0"][..], &["--on-lost", "kill"], &[]] {
+        let world = World::redis();
+        let script = "sleep 1000 >/dev/null 2>&1 & echo $!; cat >/dev/null; exit 0";
+        let options = [&["a", "--ttl", "2s"], on_lost].concat();
+        let (mut held, left) = Held::run(&world, &options, script);
+        held.stop();
+        held.stdin = None;
+        assert_eq!(world.seinpaal(&["run", "a", "true"]).code, 0, "the lease has ended");
+        assert!(lives(left), "{on_lost:?}");
+        held.signal("CONT");
+        assert_eq!(held.end().code, 0, "CMD keeps its status");
+        kill("KILL", left);
+    }
+}
+
+#[test]
 fn a_silent_store_costs_the_lease_and_cmd_ends_with_a_term() {
     let world = World::redis();
     let script = "trap 'echo orderly; exit 0' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
@@ -153,7 +173,7 @@ fn on_lost_warn_goes_on_without_the_lease() {
     let world = World::redis();
     let (mut held, cmd) = Held::hold(&world, &["a", "--ttl", "500ms", "--on-lost", "warn", "-v"]);
     world.redis.as_ref().unwrap().pause();
-    // Two lines: about the danger, then about the loss.
+    // There are two lines, about the danger and then about the loss.
     let mut err = std::io::BufReader::new(held.process.stderr.take().unwrap());
     until("the loss is told", || {
         let mut line = String::new();
@@ -179,7 +199,7 @@ fn a_lease_is_renewed_for_as_long_as_cmd_runs() {
     assert_eq!(held.let_go().code, 0);
 }
 
-/// A script that says in which states these processes are, those that are left.
+/// Returns a script that prints the states of those of these processes that are left.
 fn states(pids: &[u32]) -> String {
     let files = pids.iter().map(|pid| format!("/proc/{pid}/status"));
     format!("grep -h ^State {} 2>/dev/null; true", files.collect::<Vec<_>>().join(" "))
@@ -189,7 +209,7 @@ fn guard_of(wrapper: u32) -> u32 {
     guards_of(wrapper)[0]
 }
 
-/// The children of a process that are guards.
+/// Returns the children of a process that are guards.
 fn guards_of(wrapper: u32) -> Vec<u32> {
     let children = std::fs::read_to_string(format!("/proc/{wrapper}/task/{wrapper}/children"));
     let children = children.unwrap_or_default();

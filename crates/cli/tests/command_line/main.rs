@@ -1,5 +1,5 @@
-//! The command line, tried as people and scripts use it: the built program, real processes, real
-//! stores.
+//! Tests of the command line as people and scripts use it: with the built program, real processes
+//! and real stores.
 
 mod bench;
 mod damage;

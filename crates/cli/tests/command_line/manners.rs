@@ -1,4 +1,4 @@
-//! What `run` does when CMD is short, when the store is away, and when others are there.
+//! Tests of `run` with a short CMD, with a store that is away, and with other runs at the name.
 
 use std::{
     process::Stdio,
@@ -17,7 +17,7 @@ fn permits_are_kept_for_min_hold_though_the_command_has_ended() {
                 && command.status().unwrap().code() == Some(9)
         });
         assert_eq!(world.show("tick")["permits_held"], 1);
-        // TERM gives it back sooner.
+        // TERM makes the run give the permit back sooner.
         held.signal("TERM");
         let done = held.end();
         assert_eq!((done.code, done.err.as_str()), (3, ""), "the status is CMD's");

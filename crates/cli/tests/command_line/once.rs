@@ -1,8 +1,9 @@
-//! What is run once, though many start it; and narrow names before wide ones.
+//! Tests of jobs that run once although many machines start them, and of narrow names before wide
+//! ones.
 
-use super::support::{Held, World, both, until};
+use super::support::{Held, World, both, program, until};
 
-/// `run job` with these options, and a CMD that is this script.
+/// Runs `run job` with these options and this script as CMD.
 fn run(world: &World, options: &[&str], script: &str) -> super::support::Done {
     world.seinpaal(&[&["run", "job"], options, &["--", "sh", "-c", script]].concat())
 }
@@ -18,12 +19,29 @@ fn what_was_done_is_not_run_again_and_another_key_is() {
         }
         let done = run(&world, &["--once-per", "a", "-v", "-n"], script);
         assert!(done.err.contains("a was done already; not running it"), "{done:?}");
-        // It is there to be seen, and to be forgotten sooner.
+        // The record can be seen, and an eviction removes it sooner.
         let marker = world.show("job once-per a");
         let ticket = marker["holders"][0]["ticket"].as_str().unwrap();
         assert_eq!(world.seinpaal(&["evict", "job once-per a", ticket]).code, 0);
         assert_eq!(run(&world, &["--once-per", "a"], "exit 4").code, 4);
     }
+}
+
+#[test]
+fn a_job_that_has_ended_is_done_though_max_hold_ends_what_it_left() {
+    let world = World::embedded();
+    let script = format!(
+        "echo ran >> ran; mkfifo is_in
+        {} run job sh -c 'echo >is_in; exec sleep 1000' >/dev/null 2>&1 &
+        cat is_in; exit 0",
+        program()
+    );
+    let options = ["--once-per", "a", "--max-hold", "3s", "-k", "100ms"];
+    let done = run(&world, &options, &script);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.err.contains("stopping the processes that the command left behind"), "{done:?}");
+    assert_eq!(run(&world, &options, &script).code, 0);
+    assert_eq!(std::fs::read_to_string(world.path("ran")).unwrap(), "ran\n");
 }
 
 #[test]
@@ -112,7 +130,7 @@ fn a_store_that_forgets_sooner_says_so_before_anything_runs() {
 #[test]
 fn a_waiter_for_the_narrow_name_does_not_hold_the_wide_one() {
     for world in both() {
-        // By their bytes `all` would come first.
+        // Sorted by bytes, `all` would come first.
         let (ann, _) = Held::hold(&world, &["user/ann"]);
         let waiting = ["run", "user/ann", "--within", "all", "--", "true"];
         let mut second = Held::start(world.command(&waiting));

@@ -1,18 +1,18 @@
-//! Outlets that take nothing: a pipe that is full and that nobody reads. Telling never holds up
-//! holding.
+//! Tests with outlets that accept nothing: a full pipe that nobody reads. Messages never delay a
+//! holder.
 
 use std::process::{Child, Stdio};
 
 use super::support::{Held, World, both, full_pipe, lives, until};
 
-/// Waits for the end of a program that writes to nobody.
+/// Waits for the end of a program whose output nobody reads.
 fn status(child: &mut Child) -> i32 {
     let pid = child.id();
     until("it ends although nobody reads", || !lives(pid));
     child.wait().unwrap().code().unwrap()
 }
 
-/// Where nobody reads: what is said with `-v`, or what is told with `--events`.
+/// The outlets that nobody reads: the messages of `-v`, and the events of `--events`.
 const UNREAD: [&str; 2] = ["-v", "--events 5 5>&2 2>/dev/null"];
 
 #[test]

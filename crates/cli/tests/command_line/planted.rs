@@ -1,4 +1,4 @@
-//! What is shipped has no mistakes in it that were put there on purpose.
+//! Tests that the shipped program contains no planted mistakes.
 
 use std::fs;
 

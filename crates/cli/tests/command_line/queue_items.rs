@@ -1,10 +1,10 @@
-//! Items by their state: listed, and cancelled all together.
+//! Tests of items by their state: they are listed, and all of them are cancelled at once.
 
 use std::process::Stdio;
 
 use super::support::{World, both, kill, until};
 
-/// What `queue items` prints as JSON.
+/// Returns the rows that `queue items` prints as JSON.
 fn items(world: &World, args: &[&str]) -> Vec<serde_json::Value> {
     let done = world.seinpaal(&[&["queue", "items", "a", "--json"], args].concat());
     assert_eq!(done.code, 0, "{done:?}");
@@ -20,7 +20,7 @@ fn push(world: &World, args: &[&str]) {
     assert_eq!(done.code, 0, "{done:?}");
 }
 
-/// One dead, two ready, one of them of a group, and one delayed.
+/// Makes one dead item, two ready ones, one of them in a group, and a delayed one.
 fn some(world: &World) {
     push(world, &["--deliveries", "1", "dead"]);
     assert_eq!(world.work("a", "exit 3").code, 0);
@@ -112,7 +112,7 @@ fn all_items_in_work_that_match_are_cancelled_and_the_others_go_on() {
         assert_eq!(world.queue("a")["in_work"], 1);
         let working = items(&world, &["--state", "in-work"]).remove(0);
         assert_eq!(working["worker"]["pid"], pid, "{working}");
-        // The first ends no command, and the second does.
+        // The first TERM ends no command, but the second does.
         let mut is_over = || worker.try_wait().unwrap().is_some();
         while !is_over() {
             kill("TERM", pid);

@@ -1,8 +1,9 @@
-//! Deliveries: the worker is killed, cut off, or told that the item is cancelled.
+//! Tests of deliveries whose worker is killed, cut off, or told that the item is cancelled.
 
 use super::support::{Held, World, both, gate::Gate, kill, lives, until};
 
-/// Its own id, and that of something in the background that shrugs off TERM.
+/// A script that prints its own process id, and that of a process in the background that ignores
+/// TERM.
 const STUBBORN: &str = "echo $$; (trap '' TERM; exec sleep 1000) & echo $!; exec sleep 1000";
 
 fn work(world: &World, options: &[&str], script: &str) -> Held {
@@ -71,7 +72,7 @@ fn on_this_machine_each_cmd_of_a_killed_worker_keeps_its_own_item_only() {
 
 fn is_sleeping(pid: u32) -> bool {
     let mut found = None;
-    until("it has become what it will be", || {
+    until("it has become sleep or cat", || {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         found = [&b"sleep"[..], b"cat"].iter().position(|name| line.starts_with(name));
         found.is_some()
@@ -133,7 +134,7 @@ fn on_a_server_the_whole_group_of_a_killed_worker_is_gone_before_the_next_delive
     let world = World::redis();
     world.push("a", "first");
     world.push("a", "second");
-    // The guard that looked after the first looks after the second.
+    // The guard of the first command looks after the second.
     let script = format!("if [ $(cat) = first ]; then exit 0; fi; {STUBBORN}");
     let mut worker = work(&world, &["--ttl", "3s"], &script);
     let (cmd, background) = (worker.line().parse().unwrap(), worker.line().parse().unwrap());

@@ -1,4 +1,5 @@
-//! `queue push`: payloads as they are, lines as they come, and what is refused.
+//! Tests of `queue push`: payloads stay unchanged, lines are pushed as they come, and bad input is
+//! refused.
 
 use std::{fs, io::Write};
 
@@ -139,7 +140,7 @@ fn the_higher_priority_goes_first_and_only_due_items_are_delivered() {
         }
         let shown = world.queue("a");
         assert_eq!((&shown["ready"], &shown["delayed"]), (&4.into(), &2.into()));
-        // The fourth command stops the worker, which would wait for the delayed items otherwise.
+        // The fourth command stops the worker, which would otherwise wait for the delayed items.
         let script = "{ cat; echo; } | tee -a log; \
                       if [ $(cat log | wc -l) = 4 ]; then kill -TERM $PPID; fi";
         let done = world.seinpaal(&["queue", "work", "a", "sh", "-c", script]);

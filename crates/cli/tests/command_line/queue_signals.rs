@@ -1,4 +1,4 @@
-//! Stopping a worker.
+//! Tests of signals to a worker.
 
 use super::support::{Held, World, both, gate::Gate, lives, until};
 
@@ -94,7 +94,7 @@ fn the_third_signal_kills_a_cmd_that_ignores_the_others() {
     }
 }
 
-/// Waits for the line that the first signal has it say.
+/// Waits for the line that the worker prints after the first signal.
 fn until_told(worker: &mut Held) {
     let mut told = String::new();
     let mut err = std::io::BufReader::with_capacity(1, worker.process.stderr.as_mut().unwrap());

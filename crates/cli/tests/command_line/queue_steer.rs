@@ -1,4 +1,4 @@
-//! Seeing and steering queues.
+//! Tests of the commands that show and control queues.
 
 use super::support::{World, both};
 
@@ -8,7 +8,7 @@ fn keys(value: &serde_json::Value) -> Vec<&str> {
     keys
 }
 
-/// `COUNT` items of `a` that died of exit status 3.
+/// Makes `count` items of the queue `a` that died of exit status 3.
 fn kill_items(world: &World, count: usize) -> Vec<String> {
     let push = ["queue", "push", "a", "x", "--deliveries", "1", "--group", "g", "--label", "k=v"];
     let ids = (0..count).map(|_| world.seinpaal(&push).out.trim_end().to_owned()).collect();
@@ -222,7 +222,7 @@ fn every_command_has_help_and_a_page() {
     assert_eq!((done.code, done.err.lines().count()), (64, 1));
 }
 
-/// Kills an item of each of these payloads, in this order.
+/// Makes a dead letter of each of these payloads, in this order.
 fn kill_each(world: &World, payloads: &[&str]) {
     for payload in payloads {
         let args = ["queue", "push", "a", "--deliveries", "1", "--group", payload, payload];

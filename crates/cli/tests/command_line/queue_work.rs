@@ -1,4 +1,4 @@
-//! `queue work`: what becomes of an item, and what CMD is told.
+//! Tests of `queue work`: the fate of items, and the environment of CMD.
 
 use super::support::{Held, World, both, gate::Gate, until};
 

@@ -1,4 +1,4 @@
-//! What stands in README and in the first steps, as it stands there.
+//! Tests that the lines of README and of the first steps work unchanged.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use super::support::{Held, World, program};
 const README: &str = include_str!("../../../../README.md");
 const FIRST_STEPS: &str = include_str!("../../../../docs/guide/first-steps.md");
 
-/// The first line of the first block that is typed.
+/// Returns the first typed line of README.
 fn first_command() -> &'static str {
     README.lines().find_map(|line| line.strip_prefix("$ ")).unwrap()
 }
@@ -17,7 +17,7 @@ fn the_first_command_of_the_readme_works_as_it_stands() {
     let world = World::embedded();
     let built =
         first_command().strip_prefix("cargo build && ").expect("it builds the program first");
-    // This very program stands where the build would put it.
+    // A link to the tested program stands in the place of the built program.
     std::fs::create_dir_all(world.path("target/debug")).unwrap();
     let program = program();
     std::os::unix::fs::symlink(program, world.path("target/debug/seinpaal")).unwrap();

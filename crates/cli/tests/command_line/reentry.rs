@@ -1,4 +1,4 @@
-//! A `run` inside the CMD of a `run` of the same name.
+//! Tests of a `run` inside the CMD of a `run` of the same name.
 
 mod ends;
 mod stores;
@@ -164,7 +164,7 @@ fn a_ticket_that_holds_no_more_lets_nobody_in() {
         // The outer CMD ignores TERM, and its run goes on.
         let script = "trap '' TERM; $S evict a $SEINPAAL_TICKET; $S run -v a -n echo in; echo $?";
         let done = inside(&world, &["a", "--on-lost", "warn"], script);
-        // Nobody holds any more, so it gets in by itself.
+        // No run holds the name any more, so the inner run gets a permit of its own.
         assert!(done.out.starts_with("in\n0"), "{done:?}");
         assert!(done.err.contains("got slot"), "{done:?}");
         let script = "trap '' TERM; $S evict a $SEINPAAL_TICKET; $S acquire a >ticket; $S run a -n echo in; echo $?";

@@ -1,4 +1,5 @@
-//! `serve`: the advice of a program that was built without it, and the first look at its pages.
+//! Tests of `serve`: the advice of a program that was built without it, and a first look at its
+//! pages.
 
 use super::support::World;
 
@@ -33,8 +34,8 @@ fn what_the_guide_has_typed_leads_to_a_page_that_says_who_holds_and_why_somebody
     assert!(said.contains("Full: 1 of 1 held. 1 has waited for"), "{said}");
 }
 
-/// The store is shut, as if another process were stopped inside. So the change is under way for as
-/// long as the test likes.
+/// The store is locked, as if another process were stopped inside it. So the change is under way
+/// for as long as the test wants.
 #[cfg(feature = "serve")]
 #[test]
 fn a_change_that_is_under_way_when_serve_ends_is_in_the_audit() {
@@ -76,6 +77,6 @@ fn a_change_that_is_under_way_when_serve_ends_is_in_the_audit() {
     let audit: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(world.path("audit")).unwrap()).unwrap();
     assert_eq!(audit["reason"], "hangs", "{audit}");
-    // The store did not answer in time, or nobody was left to hear it.
+    // The store did not answer in time, or its answer came too late.
     assert_ne!(audit["error"], "", "{audit}");
 }

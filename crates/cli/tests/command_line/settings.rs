@@ -1,10 +1,10 @@
-//! Which store is used.
+//! Tests of the choice of the store.
 
 use std::fs;
 
 use super::support::World;
 
-/// What `-v` says about the store, and who named it.
+/// Returns the line of `-v` about the store and the place that named it.
 fn chosen(world: &World, variable: Option<&str>, args: &[&str]) -> String {
     let mut command = world.command(&[&["-v", "list"], args].concat());
     match variable {

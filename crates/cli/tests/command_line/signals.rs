@@ -1,8 +1,9 @@
-//! Signals, sent to the program by its id.
+//! Tests of signals that are sent to the program by its process id.
 
 use super::support::{Held, World, both, is_stopped, kill, lives, until};
 
-/// Says its id, then the name of every signal that it gets; ends with 5 on USR2.
+/// A script that prints its process id, and then the name of every signal that it gets. It ends
+/// with 5 on USR2.
 const LISTEN: &str = "for s in TERM INT HUP QUIT USR1 CONT WINCH; do trap \"echo $s\" $s; done; \
                       trap 'trap : TERM; kill 0; exit 5' USR2; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
 
@@ -60,7 +61,7 @@ fn a_signal_ends_the_waiting_of_acquire_too() {
 #[test]
 fn the_permit_is_given_back_only_when_cmd_is_gone() {
     let world = World::embedded();
-    // The group gets TERM, so the reader is one that ignores it. It says that it is there once it
+    // The group gets TERM, so the reader must ignore it. The reader prints its process id once it
     // does.
     let script =
         "trap 'echo busy' TERM; (trap '' TERM; echo $$; exec cat); wait; exit 0 2>/dev/null";
@@ -108,8 +109,8 @@ while True: signal.pause()";
     kill("KILL", cmd);
 }
 
-/// Sends INT to each process that `run` becomes or starts, in the last moment at which it is not
-/// CMD yet.
+/// A library that sends INT to each process that `run` becomes or starts, in the last moment before
+/// it is CMD.
 const EARLY: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -153,12 +154,13 @@ fn a_signal_that_comes_just_before_cmd_runs_without_a_permit_ends_it() {
     assert_eq!((done.status.signal(), done.stdout.len()), (Some(2), 0), "{done:?}");
 }
 
-/// Its id, then that of a process in the background, which says when it is asked to end and goes
-/// on.
+/// A script that prints its process id, and that of a process in the background. The latter prints
+/// a word when it is asked to end, and goes on.
 const LEAVES_ONE: &str = "(trap 'echo asked' TERM; echo up >up; while :; do sleep 1 >/dev/null 2>&1 & wait; done) & \
                           until [ -s up ]; do sleep 0.01; done; echo $$; echo $!; exec sleep 1000";
 
-/// A run past its `--max-hold` whose CMD is gone, and what CMD has left in its group.
+/// Starts a run past its `--max-hold` whose CMD is gone. Returns it with the process that CMD has
+/// left in its group.
 fn ending(world: &World, ttl: &str) -> (Held, u32) {
     let options = ["a", "--max-hold", "3s", "-k", "1h", "--ttl", ttl];
     let (mut held, cmd) = Held::run(world, &options, LEAVES_ONE);

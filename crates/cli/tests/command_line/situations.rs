@@ -1,6 +1,6 @@
-//! The situations of `docs/guide/run.md` and the crontab of `docs/guide/schedules.md`: each is
-//! played with the very lines of the page, on the embedded store and on a server, and must end as
-//! the page says.
+//! Tests of the situations of `docs/guide/run.md` and the crontab of `docs/guide/schedules.md`.
+//! Each is played with the very lines of the page, on the embedded store and on a server, and must
+//! end as the page says.
 
 mod jobs;
 mod lines;
@@ -13,8 +13,8 @@ use std::{env, fs, os::unix, process::Command};
 use super::support::{Done, Held, World, both, gate::Gate, program};
 use lines::{RUN, SCHEDULES, commands_of, titles_of};
 
-/// A test for each situation, which is given the lines that stand beneath its title, and a test
-/// that none is left out.
+/// Makes a test for each situation, with the lines that stand beneath its title, and a test that no
+/// situation is left out.
 macro_rules! situations {
     ($($name:ident: $title:literal, $play:path;)*) => {
         $(#[test]
@@ -81,14 +81,14 @@ impl Scene {
         Self { world, lines }
     }
 
-    /// The one line that has these words.
+    /// Returns the one line that has these words.
     fn line(&self, words: &str) -> &str {
         let found: Vec<_> = self.lines.iter().filter(|line| line.contains(words)).collect();
         assert_eq!(found.len(), 1, "lines with {words:?} among {:?}", self.lines);
         found[0]
     }
 
-    /// A script at this path, which the lines of the page call.
+    /// Writes a script at this path, which the lines of the page call.
     fn script(&self, path: &str, words: &str) {
         let path = self.world.path(path);
         fs::write(&path, format!("#!/bin/sh\n{words}\n")).unwrap();
@@ -96,7 +96,7 @@ impl Scene {
         fs::set_permissions(path, mode).unwrap();
     }
 
-    /// A script that says something, and then lives until the gate is opened.
+    /// Writes a script that prints something, and then lives until the gate is opened.
     fn waits_at(&self, gate: &Gate, path: &str, says: &str) {
         let hold = gate.hold().strip_prefix("echo $$; ").unwrap();
         self.script(path, &format!("{says}\n{hold}"));
@@ -114,12 +114,12 @@ impl Scene {
         self.started(line).end()
     }
 
-    /// Types a line, and goes on.
+    /// Types a line, and does not wait for its end.
     fn started(&self, line: &str) -> Held {
         Held::start(self.command(line))
     }
 
-    /// Types a line whose script says something, and waits for that.
+    /// Types a line whose script prints something, and waits for that.
     fn running(&self, line: &str) -> (Held, String) {
         let mut held = self.started(line);
         let said = held.line();
@@ -127,26 +127,26 @@ impl Scene {
         (held, said)
     }
 
-    /// Types a line that has to wait in line, as the last of so many.
+    /// Types a line whose run has to wait, as the last of `many` waiters.
     fn waiting(&self, line: &str, name: &str, many: usize) -> Held {
         let held = self.started(line);
         self.world.until_waiting(name, many);
         held
     }
 
-    /// What `show` counts of a name: permits that are held, and waiters.
+    /// Returns the numbers of held permits and of waiters that `show` lists for a name.
     fn counts(&self, name: &str) -> (u64, usize) {
         let shown = self.world.show(name);
         (shown["permits_held"].as_u64().unwrap(), shown["waiters"].as_array().unwrap().len())
     }
 
-    /// How many lines a file of the scene has.
+    /// Counts the lines of a file of the scene.
     fn lines_in(&self, file: &str) -> usize {
         fs::read_to_string(self.world.path(file)).map_or(0, |text| text.lines().count())
     }
 }
 
-/// Nothing was printed, and all is well.
+/// Checks that a command succeeded and printed nothing.
 fn well(done: &Done) {
     assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""), "{done:?}");
 }

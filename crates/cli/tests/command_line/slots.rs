@@ -1,4 +1,4 @@
-//! Names for slots.
+//! Tests of names for slots.
 
 use super::support::{Held, World};
 
@@ -20,7 +20,8 @@ fn a_job_is_told_the_name_of_its_slot_and_can_wish_for_one() {
     }
 }
 
-/// A `run` on the embedded store starts CMD in another way than one with a guard.
+/// Both stores are tested, because a `run` on the embedded store starts CMD in another way than one
+/// with a guard.
 #[test]
 fn a_run_of_another_name_inside_is_told_nothing_of_the_slots_and_names_around_it() {
     for world in [World::embedded(), World::redis()] {

@@ -1,4 +1,4 @@
-//! Exit statuses.
+//! Tests of exit statuses.
 
 use super::support::{Held, World, kill, lives, until};
 
@@ -33,7 +33,7 @@ fn busy_is_75_with_the_reason_or_what_the_caller_says() {
     assert_eq!(
         (done.code, done.err.as_str()),
         (0, ""),
-        "who says that it is no failure is not told of one"
+        "with -E 0 it is no failure, and nothing is printed"
     );
     let done = world.seinpaal(&[&skips[..2], &["-v"], &skips[2..]].concat());
     assert!(done.err.contains("busy: 1 of 1 held"), "{done:?}");
@@ -216,7 +216,7 @@ fn a_run_that_only_wants_a_warning_goes_on_and_ends_with_cmds_status() {
     let (held, cmd) = Held::hold(&world, &["a", "--on-lost", "warn"]);
     let ticket = world.show("a")["holders"][0]["ticket"].as_str().unwrap().to_owned();
     world.seinpaal(&["evict", "a", &ticket]);
-    // The permit is free while the command goes on: that is what was asked for.
+    // With `--on-lost warn`, the permit is free while the command goes on.
     assert_eq!(world.seinpaal(&["run", "a", "-n", "true"]).code, 0);
     assert!(lives(cmd));
     let done = held.let_go();

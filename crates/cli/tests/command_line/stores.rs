@@ -1,16 +1,16 @@
-//! What a new user is told who got a store URL wrong, and `run` on a quorum.
+//! Tests of the messages about a wrong store URL, and of `run` on a quorum.
 
 use std::net::TcpListener;
 
 use super::support::{Held, World};
 
-/// Ports that were free a moment ago.
+/// Returns ports that were free a moment ago.
 fn free_ports<const N: usize>() -> [u16; N] {
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// Servers of their own with this password, on ports that the URL names, too.
+/// Starts servers with this password, and returns them with the URL that names their ports.
 fn quorum(password: &str) -> (Vec<World>, String) {
     let ports = free_ports::<3>();
     let start =

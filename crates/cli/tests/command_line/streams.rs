@@ -1,4 +1,4 @@
-//! What CMD inherits, and what is printed where.
+//! Tests of the streams: CMD's inheritance, and the places of our output.
 
 use std::{io::Write, os::unix::process::CommandExt, process::Stdio};
 
@@ -89,7 +89,7 @@ fn cmd_starts_with_plain_signals() {
         }
     }
     let world = World::embedded();
-    // A shell is killed by a closed pipe, not told of an error.
+    // `yes` must die by SIGPIPE, and not report an error.
     let done = world.shell("$SEINPAAL run a sh -c 'yes; echo $? >&2' | head -n 1");
     assert_eq!((done.out.as_str(), done.err.as_str()), ("y\n", "141\n"));
 }

@@ -1,4 +1,4 @@
-//! What the program is started in: the signals and limits of its caller, and a container.
+//! Tests of the program's surroundings: the signals and limits of its caller, and a container.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use super::support::{Held, World, both, kill, program, until};
 
-/// The signals that a program begins with, as the kernel lists them.
+/// A command that prints its blocked and ignored signals, as the kernel lists them.
 const LOOK: &str = "grep -E 'Sig(Blk|Ign)' /proc/self/status";
 
 #[test]
@@ -30,7 +30,7 @@ fn cmd_ignores_and_blocks_just_what_the_caller_does() {
     }
 }
 
-/// The two lines in bits, without 32 and 33, which are the C library's own.
+/// Reads the two lines as bits, without the signals 32 and 33, which are the C library's own.
 fn signals_in(lines: &str) -> [u64; 2] {
     let bits = lines.lines().map(|line| u64::from_str_radix(line.split('\t').nth(1)?, 16).ok());
     let bits: Vec<_> = bits.map(|bits| bits.expect("a line of the kernel") & !(3 << 31)).collect();
@@ -88,8 +88,8 @@ fn a_script_without_a_first_line_is_read_by_a_shell_whatever_the_c_library_does(
     }
 }
 
-/// CMD leaves a process behind that ends, and waits until nothing is left of it; for three minutes
-/// at most.
+/// A script that leaves a process behind, which ends. It waits until nothing is left of that
+/// process, for three minutes at most.
 const ORPHAN: &str = "pid=$(sh -c 'sleep 0.2 >/dev/null & echo $!'); \
                       for _ in $(seq 1800); do [ -e /proc/$pid/stat ] || exit 7; sleep 0.1; done";
 
@@ -124,7 +124,8 @@ fn a_signal_to_the_first_process_of_a_container_ends_it() {
     }
 }
 
-/// The first process of this container reaps nobody, as a program that was not made for that place.
+/// The first process of this container reaps no process, like many programs that were not made for
+/// that place.
 #[test]
 fn a_process_that_nobody_reaps_delays_no_end() {
     for world in both() {
@@ -135,7 +136,7 @@ fn a_process_that_nobody_reaps_delays_no_end() {
             enter.args(["--user", "--preserve-credentials"]);
         }
         enter.args(["--", program()]);
-        // The KILL is an hour away: only the end of the group can end it.
+        // The KILL is an hour away, so only the end of the group can end this run.
         enter.args(["run", "a", "--max-hold", "1s", "-k", "1h", "--ttl", "10h", "--", "sh", "-c"]);
         world.dress(enter.arg("sleep 1000 >/dev/null & echo $!; exec sleep 1000"));
         let mut run = Held::start(enter);
@@ -147,10 +148,10 @@ fn a_process_that_nobody_reaps_delays_no_end() {
     }
 }
 
-/// Processes with numbers of their own.
+/// A container: processes with numbers of their own.
 struct Container {
     unshare: Child,
-    /// The first of them.
+    /// The first process of the container.
     first: u32,
 }
 
@@ -173,14 +174,14 @@ impl Drop for Container {
     }
 }
 
-/// The program as the first process of a container.
+/// Starts the program as the first process of a container.
 fn inside(world: &World, args: &[&str]) -> Held {
     let mut command = apart();
     world.dress(command.arg(program()).args(args));
     Held::start(command)
 }
 
-/// What puts a program into a container, as far as its processes go.
+/// Returns a command that puts a program into a process namespace of its own.
 fn apart() -> Command {
     let mut command = Command::new("unshare");
     if !is_root() {
@@ -194,7 +195,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The child of a process that has one.
+/// Returns the child of a process that has one.
 fn child_of(pid: u32) -> u32 {
     let list = format!("/proc/{pid}/task/{pid}/children");
     let child = || fs::read_to_string(&list).ok()?.split_whitespace().next()?.parse().ok();

@@ -1,8 +1,8 @@
-//! Tables: as wide as the room there is, with tickets that can be typed.
+//! Tests of tables: they fit their room, and their tickets can be typed.
 
 use super::support::{Held, World, both, screen::Screen};
 
-/// One holder with a long label, and one that waits.
+/// Starts a holder with a long label, and a waiter.
 fn people(world: &World) -> (Held, Held) {
     let label = "job=a-label-that-is-much-longer-than-what-is-left-of-a-line";
     let (held, _) = Held::hold(world, &["team/service/a", "-j", "1", "--label", label]);
@@ -11,7 +11,7 @@ fn people(world: &World) -> (Held, Held) {
     (held, waiter)
 }
 
-/// The first word of the row below this head.
+/// Returns the first word of the row below this head.
 fn first_below(table: &str, head: &str) -> String {
     let row = table.lines().skip_while(|line| !line.starts_with(head)).nth(1);
     row.unwrap().split_whitespace().next().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! On a terminal: a real pseudo-terminal, a real shell with job control.
+//! Tests on a terminal: a real pseudo-terminal, and a real shell with job control.
 
 use super::support::{
     Held, World, lives, program,
@@ -91,7 +91,7 @@ fn control_z_stops_the_job_and_fg_brings_it_back() {
     screen.end();
 }
 
-/// On a busy machine one round in ten used to hang up on CMD.
+/// This is tried several times: on a busy machine one round in ten used to hang up on CMD.
 #[test]
 fn fg_brings_back_a_background_job_that_asked_for_the_terminal() {
     let world = World::redis();
@@ -101,7 +101,7 @@ fn fg_brings_back_a_background_job_that_asked_for_the_terminal() {
             "$SEINPAAL run a sh -c 'echo $$ >pid{round}; read x </dev/tty; echo got $x' &\n"
         ));
         until_written(&world.path(&format!("pid{round}")));
-        // The shell continues only a job of which it knows that it is stopped.
+        // The shell continues only a job that it knows to be stopped.
         screen.typed("until [ -n \"$(jobs -s)\" ]; do sleep 0.01; done; fg\n");
         screen.typed(&format!("{round}\n"));
         screen.typed(&format!("echo status{round} $?\n"));
@@ -117,7 +117,7 @@ fn fg_brings_back_a_background_job_that_asked_for_the_terminal() {
 fn a_pipeline_keeps_its_terminal() {
     let world = World::embedded();
     let mut screen = Screen::start(&world, &["bash", "--norc", "-i"]);
-    // The reader at the end of the pipeline asks the terminal, as a pager does.
+    // The reader at the end of the pipeline reads from the terminal, as a pager does.
     screen.typed("$SEINPAAL run a echo data | { read d; read k </dev/tty; echo $d and $k; }\n");
     screen.typed("key\n");
     screen.until_shown("data and key");
@@ -196,7 +196,7 @@ fn the_cmd_of_a_worker_that_wants_the_terminal_is_hung_up_on() {
     assert!(world.seinpaal(&["queue", "dead", "a"]).out.contains("killed by signal 1 "));
 }
 
-/// Asks for the terminal again and again, whatever hangs up.
+/// A script that asks for the terminal again and again, and ignores HUP.
 const INSISTS: &str = "trap '' HUP; echo up >up; read key < /dev/tty";
 
 #[test]
@@ -251,7 +251,7 @@ fn a_terminal_stopped_with_control_s_holds_nobody_up() {
         let mut screen = Screen::start(&world, &["sh", "-c", script]);
         screen.typed("\x13go\n");
         world.until_waiting("a", 1);
-        // Long enough for the line to be drawn, which nothing shows here.
+        // This wait is long enough for the line to be drawn, which this test cannot see.
         until("it looks at the line", || {
             world.show("a")["waiters"][0]["waiting_ms"].as_u64().unwrap() > 1500
         });
@@ -264,7 +264,7 @@ fn a_terminal_stopped_with_control_s_holds_nobody_up() {
     }
 }
 
-/// As `nohup` and shells start what is to run in the background.
+/// `nohup`, and shells that start a job in the background, ignore signals in this way.
 #[test]
 fn these_tests_do_not_go_by_the_signals_that_were_ignored_when_they_began() {
     let tests = std::env::current_exe().unwrap();

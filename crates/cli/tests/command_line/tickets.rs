@@ -1,4 +1,4 @@
-//! Tickets, whole and in short.
+//! Tests of tickets, whole and in short.
 
 use super::support::{World, both};
 
@@ -25,7 +25,7 @@ fn a_ticket_may_be_shortened_to_what_no_other_begins_with() {
 #[test]
 fn a_ticket_that_is_too_short_or_of_nobody_changes_nothing() {
     for world in both() {
-        // Of 17 tickets two begin with the same of 16 digits.
+        // There are 16 digits, so two of 17 tickets begin with the same one.
         let mut tickets = (0..17).map(|_| acquire(&world, "a")).collect::<Vec<_>>();
         tickets.sort();
         let pair = tickets.windows(2).find(|pair| pair[0][..1] == pair[1][..1]).unwrap();

@@ -1,4 +1,4 @@
-//! `top`: on a real pseudo-terminal, and where there is none.
+//! Tests of `top`, on a real pseudo-terminal and without a terminal.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use super::support::{Held, World, both, kill, screen::Screen, until, until_writt
 const ENTERED: &str = "\x1b[?1049h";
 const LEFT: &str = "\x1b[?1049l";
 
-/// `top` in a script that looks at the terminal before and after.
+/// Starts `top` in a script that reads the settings of the terminal before and after.
 fn watched(world: &World, options: &str) -> Screen {
     let script = format!(
         "trap : INT; stty -g >before; sh -c 'echo $$ >pid; exec $SEINPAAL top --interval 100ms {options}'; \
@@ -16,7 +16,7 @@ fn watched(world: &World, options: &str) -> Screen {
     Screen::start(world, &["sh", "-c", &script])
 }
 
-/// It ended with this status, and left the terminal as it was.
+/// Checks that `top` ended with this status, and left the terminal unchanged.
 fn ended(world: &World, screen: &mut Screen, status: &str) {
     screen.until_shown(&format!("status {status}"));
     screen.end();
@@ -89,7 +89,7 @@ fn an_action_is_asked_again_and_done_on_y_only() {
         screen.until_shown("reason, shown to people");
         screen.typed("moving house\ry");
         screen.until_shown("a: paused");
-        assert_eq!(world.show("a")["permits_held"], 1, "what was not confirmed was not done");
+        assert_eq!(world.show("a")["permits_held"], 1, "an unconfirmed action was not done");
         screen.until_shown("paused (moving house)");
         screen.typed("aey");
         screen.until_shown("a: evicted");
@@ -118,7 +118,7 @@ fn a_holder_is_asked_to_hand_over_and_the_screen_says_by_whom_and_why() {
         screen.until_shown("was asked to hand over:");
         screen.until_shown(" ago: a release is due");
         let asked = world.show("a")["holders"][0]["asked"].clone();
-        assert_eq!(asked.as_array().map(Vec::len), Some(1), "what was not confirmed was not done");
+        assert_eq!(asked.as_array().map(Vec::len), Some(1), "an unconfirmed action was not done");
         assert_eq!(asked[0]["reason"], "a release is due");
         assert_eq!(world.show("a")["permits_held"], 1);
         screen.typed("q");
@@ -222,7 +222,7 @@ fn control_z_gives_the_terminal_back_and_fg_takes_it_again() {
     until("it draws again", || screen.shown().matches(ENTERED).count() == 2);
     screen.typed("q");
     until("it has left again", || screen.shown().matches(LEFT).count() == 2);
-    // Until its process has ended what is typed may still be its own.
+    // Until the process of `top` has ended, it may still read the keys itself.
     let is_back =
         |shown: &str| shown.rsplit(LEFT).next().is_some_and(|then| then.contains("ready> "));
     until("the shell is back", || is_back(&screen.shown()));

@@ -1,4 +1,4 @@
-//! What is said to those who wait: why nobody gets in, and that the store does not answer.
+//! Tests of the messages during a wait: why nobody gets in, and that the store does not answer.
 
 use super::support::{Held, World, program, screen::Screen};
 

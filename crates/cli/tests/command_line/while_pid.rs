@@ -1,4 +1,4 @@
-//! Permits that are kept until a process ends.
+//! Tests of permits that are kept until a process ends.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use super::support::{World, both, kill, lives, until, until_written};
 
-/// A process for which permits are kept.
+/// Starts a process for which permits are kept.
 fn process() -> Child {
     Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap()
 }
@@ -102,7 +102,7 @@ fn a_process_whose_permit_is_lost_gets_the_signal_that_was_asked_for() {
     }
 }
 
-/// Has a watcher begin only once the file `go` is there.
+/// A library that makes a watcher begin only once the file `go` exists.
 const LATE: &str = r#"
 #include <fcntl.h>
 #include <stdio.h>
@@ -119,8 +119,8 @@ __attribute__((constructor)) static void begin_late(int count, char **words) {
 }
 "#;
 
-/// Longer than anybody waits who takes the watcher for stuck. If this is too short, the test finds
-/// less.
+/// Longer than a keeper would wait before it takes the watcher for stuck. If this is too short, the
+/// test finds fewer mistakes.
 const LATENESS: Duration = Duration::from_secs(3);
 
 fn is_to_hear_of_term(pid: &str) -> bool {

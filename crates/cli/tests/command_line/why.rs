@@ -1,15 +1,15 @@
-//! `show --why`: why somebody waits, in words and in JSON.
+//! Tests of `show --why`, in words and in JSON.
 
 use super::support::{Held, World, both};
 
-/// The limit that is set keeps the name, though nobody holds or waits.
+/// Lets one hold end. The set limit keeps the name, although no request holds or waits.
 pub(super) fn one_hold_has_ended(world: &World, limit: &str) {
     for args in [&["limit", "a", limit][..], &["run", "a", "true"]] {
         assert_eq!(world.seinpaal(args).code, 0);
     }
 }
 
-/// A `run` that waits, and its ticket.
+/// Starts a `run` that waits, and returns it with its ticket.
 fn waiting(world: &World, place: usize, options: &[&str]) -> (Held, String) {
     let held = Held::start(world.command(&[&["run"], options, &["a", "true"]].concat()));
     world.until_waiting("a", place);

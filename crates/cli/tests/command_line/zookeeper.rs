@@ -1,4 +1,4 @@
-//! The program on ZooKeeper.
+//! Tests of the program on ZooKeeper.
 
 use super::support::{Held, World, until};
 use seinpaal_rig::ZookeeperEnsemble;
@@ -9,7 +9,7 @@ fn world(chroot: &str) -> World {
     world
 }
 
-/// The guard counts by the lease as it is, not by the ttl that was asked for.
+/// The guard must go by the real lease, and not by the wanted ttl.
 #[test]
 fn a_command_outlives_many_leases_of_a_short_session() {
     let mut world = world("outlives");

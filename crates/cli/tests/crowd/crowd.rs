@@ -1,4 +1,4 @@
-//! The people: one process of the program each, with a file to compress.
+//! The crowd: processes of the program, one for each person, who has a file to compress.
 
 use std::{
     fs::{self, File},
@@ -8,13 +8,13 @@ use std::{
 use crate::{NAME, stamps::Visit, support::World};
 
 pub(crate) const PEOPLE: usize = 200;
-/// What a crowd with a murderer in it states. A place whose program was killed is free after this,
-/// and each round has many of them. Everybody else has the default.
+/// The ttl of a crowd with a murderer in it. The place of a killed program is free after this time,
+/// and each round has many such places. All other tests use the default.
 pub(crate) const SHORT_TTL: &[&str] = &["--ttl", "4s"];
 const FILE_SIZE: usize = 200_000;
 
-/// What each executes inside: says when and as whom it came in, does its work, says when it was
-/// done.
+/// The script that each person executes inside. It writes down when it came in, with its process
+/// id, fence and slot, compresses its file, and writes down the end.
 const WORK: &str = r#"
 echo "$(date +%s%N) $$ $SEINPAAL_FENCE $SEINPAAL_SLOT" > "in.$1"
 gzip -c "file.$1" > "file.$1.gz"
@@ -27,7 +27,7 @@ pub(crate) struct Crowd<'a> {
 }
 
 impl<'a> Crowd<'a> {
-    /// Starts them all, with these flags.
+    /// Starts a program with these flags for each person.
     pub(crate) fn start(world: &'a World, flags: &[&str]) -> Self {
         (0..PEOPLE).for_each(|person| write_file(world, person));
         let people = (0..PEOPLE).map(|person| start(world, flags, person)).collect();
@@ -42,7 +42,7 @@ impl<'a> Crowd<'a> {
         self.people[person].id()
     }
 
-    /// Waits for its end; its status, if it was not killed.
+    /// Waits for the end of a program. Returns its status, if it was not killed.
     pub(crate) fn end_of(&mut self, person: usize) -> Option<i32> {
         self.people[person].wait().unwrap().code()
     }
@@ -51,18 +51,18 @@ impl<'a> Crowd<'a> {
         self.people[person].try_wait().unwrap().is_none()
     }
 
-    /// Kills the program; its command is somebody else's business.
+    /// Kills the program, but not its command.
     pub(crate) fn kill(&mut self, person: usize) {
         self.people[person].kill().unwrap();
     }
 
-    /// Its time inside by its own account; `None` if it has not been there.
+    /// Returns a person's time inside by its own account. `None` if it has not been inside.
     pub(crate) fn visit(&self, person: usize) -> Option<Visit> {
         Visit::read(self.world.root(), person)
     }
 
-    /// All that have been inside. `last_seen` says until when one without an end was certainly
-    /// there.
+    /// Returns all visits. `last_seen` says until when a visitor without an end was certainly
+    /// inside.
     pub(crate) fn visits(&self, last_seen: impl Fn(usize) -> Option<u128>) -> Vec<Visit> {
         let visits = (0..self.size()).filter_map(|person| {
             let mut visit = self.visit(person)?;
@@ -72,7 +72,7 @@ impl<'a> Crowd<'a> {
         visits.collect()
     }
 
-    /// Its file unpacks to what it was.
+    /// Checks that a person's compressed file unpacks to the original.
     pub(crate) fn assert_compressed(&self, person: usize) {
         let unpacked = Command::new("gzip")
             .arg("-dc")
@@ -91,7 +91,7 @@ impl<'a> Crowd<'a> {
 }
 
 impl Drop for Crowd<'_> {
-    /// A test that failed leaves nobody behind.
+    /// Cleans up after a failed test.
     fn drop(&mut self) {
         for person in &mut self.people {
             let _ = person.kill();
@@ -107,7 +107,8 @@ fn start(world: &World, flags: &[&str], person: usize) -> Child {
     world.command(&line.concat()).stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap()
 }
 
-/// Words in an order that the number decides: neither trivial to compress nor impossible.
+/// Writes words in an order that depends on the number. The file is neither trivial nor impossible
+/// to compress.
 fn write_file(world: &World, person: usize) {
     const WORDS: [&str; 8] =
         ["ship ", "signal ", "lock ", "water ", "bridge ", "tide ", "2 ", "\n"];

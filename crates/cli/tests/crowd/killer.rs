@@ -1,4 +1,5 @@
-//! Somebody who kills one of them every 50 ms, and remembers until when each was certainly alive.
+//! A killer that kills a program or a command every 50 ms, and remembers until when each command
+//! was certainly alive.
 
 use std::{
     collections::HashMap,
@@ -30,7 +31,7 @@ impl Killer {
         Self { draw, wrappers: Vec::new(), commands: Vec::new(), seen_alive: HashMap::new() }
     }
 
-    /// Goes on until everybody has left, the commands of killed programs among them.
+    /// Kills until all programs and commands have ended, the commands of killed programs, too.
     pub(crate) fn haunt(&mut self, crowd: &mut Crowd<'_>) {
         let mut next = Instant::now();
         loop {
@@ -47,7 +48,7 @@ impl Killer {
         }
     }
 
-    /// Until when a command without an end was certainly there.
+    /// Returns until when a command without an end was certainly inside.
     pub(crate) fn last_seen_alive(&self, person: usize) -> Option<u128> {
         self.seen_alive.get(&person).copied()
     }
@@ -62,7 +63,8 @@ impl Killer {
         assert!(programs + commands > 0, "nobody was killed: this proves nothing");
     }
 
-    /// Notes who is inside. The time is taken before the look, so that it is never too late.
+    /// Notes which commands are inside. The time is taken before the look, so that it is never too
+    /// late.
     fn look(&mut self, crowd: &Crowd<'_>) -> Vec<Visit> {
         let mut inside = Vec::new();
         for visit in (0..crowd.size()).filter_map(|person| crowd.visit(person)) {
@@ -75,7 +77,7 @@ impl Killer {
         inside
     }
 
-    /// A command, the program of one, or any program at all.
+    /// Chooses a victim: a command, the program of a command, or any program.
     fn choose(&mut self, crowd: &mut Crowd<'_>, there: &[usize], inside: &[Visit]) {
         let visit = (!inside.is_empty()).then(|| &inside[self.draw.index(inside.len())]);
         match (self.draw.index(3), visit) {
@@ -101,8 +103,8 @@ impl Killer {
     }
 }
 
-/// The kernel may have given the number to somebody else, who is not to be hurt: first the process
-/// is held, then it is asked who it is, then it is killed.
+/// Kills a command. The kernel may have given its number to another process, which must not be
+/// hurt. So this opens the process, checks that it is the command, and then kills it.
 fn kill_command(visit: &Visit) -> bool {
     let Some(number) = i32::try_from(visit.pid).ok().and_then(Pid::from_raw) else { return false };
     let Ok(held) = pidfd_open(number, PidfdFlags::empty()) else { return false };
@@ -115,7 +117,7 @@ fn is_command(pid: u32, person: usize) -> bool {
     lives(pid) && line.ends_with(ours.as_bytes())
 }
 
-/// On the clock of `date`.
+/// Returns the time on the clock of `date`.
 fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
 }

@@ -1,12 +1,12 @@
-//! Two hundred real programs at once that compress real files, three at a time.
+//! Tests with two hundred real programs at once, which compress real files, three at a time.
 //!
-//! What is proved comes from the commands themselves: each writes down when it began and when it
-//! was done, with its fence and slot. In the second kind of test somebody kills one of them every
-//! 50 ms.
+//! The evidence comes from the commands themselves. Each writes down when it began and when it was
+//! done, with its fence and slot. In the second kind of test a killer kills a program or a command
+//! every 50 ms.
 //!
-//! `SEINPAAL_CROWD_MINUTES=5` goes on with round after round for that long (each test for itself);
+//! With `SEINPAAL_CROWD_MINUTES=5`, each test plays round after round for that long.
 //! `SEINPAAL_CROWD_SEED` repeats the victims of a run whose seed was printed, as far as the machine
-//! does.
+//! allows.
 
 mod crowd;
 mod killer;
@@ -46,7 +46,7 @@ fn a_crowd_with_a_murderer_in_it_never_has_four_inside_on_redis() {
     rounds(|| with_a_murderer(&World::redis()));
 }
 
-/// Once, or until the budget is used up.
+/// Plays one round, or rounds until the time is used up.
 fn rounds(mut round: impl FnMut()) {
     let minutes = env::var("SEINPAAL_CROWD_MINUTES").map(|text| text.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(60 * minutes.unwrap_or(0));
@@ -92,12 +92,13 @@ fn with_a_murderer(world: &World) {
     nothing_is_left(world);
 }
 
-/// Takes all permits, so that everybody has to stand in line first.
+/// Takes all permits, so that all programs have to stand in line first.
 fn close(world: &World, flags: &[&str]) -> Held {
     Held::hold(world, &[&["-j", "3", "-p", "3"], flags, &[NAME]].concat()).0
 }
 
-/// Waits until all stand in line, and returns their process ids in the order in which they came.
+/// Waits until all programs stand in line, and returns their process ids in the order of their
+/// places.
 fn queue(world: &World) -> Vec<u32> {
     world.until_waiting(NAME, crowd::PEOPLE);
     let shown = world.show(NAME);
@@ -105,7 +106,7 @@ fn queue(world: &World) -> Vec<u32> {
     waiters.iter().map(|waiter| u32::try_from(waiter["pid"].as_u64().unwrap()).unwrap()).collect()
 }
 
-/// No name is in use, and on Redis every key has gone by itself.
+/// Checks that no name is in use, and that on Redis every key has gone by itself.
 fn nothing_is_left(world: &World) {
     until("no name is left", || world.seinpaal(&["list"]).out.is_empty());
     if let Some(redis) = &world.redis {

@@ -1,4 +1,4 @@
-//! What the commands wrote down, and what follows from it.
+//! Reads and judges the lines that the commands wrote down.
 
 use std::{
     fs,
@@ -14,13 +14,13 @@ pub(crate) struct Visit {
     pub(crate) pid: u32,
     pub(crate) fence: u64,
     pub(crate) slot: u32,
-    /// Nanoseconds on the clock of `date`.
+    /// The moment of entry, in nanoseconds on the clock of `date`.
     pub(crate) start: u128,
     pub(crate) end: Option<u128>,
 }
 
 impl Visit {
-    /// Reads it; a line that is not whole was not yet written.
+    /// Reads a visit. A line that is not whole counts as not written yet.
     pub(crate) fn read(root: &Path, person: usize) -> Option<Self> {
         let line = whole_line(&root.join(format!("in.{person}")))?;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -36,7 +36,8 @@ impl Visit {
         })
     }
 
-    /// One that was killed before it was seen alive is known to have been there for no time.
+    /// Returns the end of the visit. A command that was killed before it was seen alive counts as
+    /// inside for no time.
     fn end(&self) -> u128 {
         self.end.unwrap_or(self.start).max(self.start)
     }
@@ -46,7 +47,8 @@ fn whole_line(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'))
 }
 
-/// A moment at which more than three were inside, or two in one slot, and who they were.
+/// Returns a description of a moment at which more than three commands were inside, or two in one
+/// slot.
 pub(crate) fn crowding(visits: &[Visit]) -> Option<String> {
     visits.iter().find_map(|visit| {
         let beside = |other: &&Visit| other.start <= visit.start && visit.start < other.end();
@@ -57,7 +59,7 @@ pub(crate) fn crowding(visits: &[Visit]) -> Option<String> {
     })
 }
 
-/// How many keys the server has.
+/// Returns the number of keys that the server has.
 pub(crate) fn keys(socket: &Path) -> u64 {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(b"DBSIZE\r\n").unwrap();

@@ -41,7 +41,8 @@ pub async fn a_holder_that_hears_no_wakeup_is_told_by_its_renewal(stage: &CaseSt
     assert_eq!(holder.one(renew_all(shared, &[a, b])).await, Reply::Differs);
     assert_eq!(told_by_renewal(&holder, shared, a).await, ["eve", "bob"]);
     assert_eq!(told_by_renewal(&holder, shared, a).await, ["eve", "bob"], "a reply may be lost");
-    // It stays apart for as long as it is held, and the rest is renewed as a whole.
+    // The ticket that was asked about stays under a lease of its own while it is held. The client's
+    // other tickets are renewed as a whole.
     let renewed = holder.one(renew_all(shared, &[b])).await;
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
     assert_eq!(holder.one(renew_all(shared, &[a, b])).await, Reply::Differs);

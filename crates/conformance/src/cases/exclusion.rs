@@ -97,7 +97,7 @@ pub async fn clients_that_come_and_go_never_hold_more_than_the_limit(stage: &Cas
             }
             most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
             client.settle().await;
-            // Others come in meanwhile, also where nothing is awaited.
+            // Other tasks run here, even if the store answers without a wait.
             tokio::task::yield_now().await;
             inside.fetch_sub(1, SeqCst);
             client.release(ticket).await;

@@ -1,5 +1,5 @@
-//! A store keeps queues, or says that it keeps none. The cases in queue.rs are about how it keeps
-//! their items.
+//! A store keeps queues, or refuses requests about them. The cases in queue.rs test how a store
+//! keeps their items.
 
 use seinpaal::store::{Certainty, StoreErrorKind};
 use seinpaal_proto::{Inbox, queue::Batch};

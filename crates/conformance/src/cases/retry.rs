@@ -156,7 +156,8 @@ pub async fn a_store_tells_its_clock_when_it_is_opened(stage: &CaseStage) {
 pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a] = tickets();
-    // Dropped after each number of polls, so at each place where a call can wait.
+    // The call is dropped after each number of polls, so that it is cut off at each place where it
+    // can wait.
     for polls in 0..6 {
         let batch = client.batch(vec![acquire(&want(a))]);
         let call = client.store().call(&batch);

@@ -1,4 +1,4 @@
-//! One server that loses its memory again and again: it is flushed and restarted without data in
+//! One server that loses its memory again and again: it is flushed and restarted without data, in
 //! turn.
 
 use std::{
@@ -28,16 +28,16 @@ pub struct AmnesiaPlan {
     pub mishaps: u32,
     /// The store option, such as `restart-guard=1250ms`; empty for none.
     pub option: String,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
 /// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct AmnesiaReport {
-    /// What the clients saw.
+    /// The figures of the clients.
     pub tally: FieldTally,
-    /// How long each mishap was followed by no grant.
+    /// For each mishap, the time until the next grant.
     pub pauses: SortedTimes,
 }
 

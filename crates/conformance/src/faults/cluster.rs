@@ -34,14 +34,14 @@ pub struct ClusterPlan {
     pub moves: u32,
     /// The store's options, such as `?replicated=1`.
     pub options: &'static str,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
 /// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterReport {
-    /// What the clients saw.
+    /// The figures of the clients.
     pub tally: FieldTally,
     /// For each fault and each client that it hit, the time until the client's next permit.
     pub recoveries: SortedTimes,
@@ -151,8 +151,8 @@ impl ClusterRun {
         }
     }
 
-    /// Waits for the clients of these names that come and go. A client that holds for long has
-    /// nothing to recover from.
+    /// Waits until each client of these names has a permit again. Clients that hold for long are
+    /// left out, because they keep their permit over the fault.
     fn recover(&mut self, since: Instant, is_hit: impl Fn(usize) -> bool) {
         let mut hit = self.field.clients_at(is_hit);
         hit.retain(|client| !is_patient(*client));

@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use seinpaal_draw::Draw;
 
-/// Numbers that are the same for the same seed, but that not the same tasks get each time.
+/// Random numbers for many tasks. The numbers follow from the seed, but which task gets which
+/// number differs from run to run.
 #[derive(Debug)]
 pub(crate) struct Draws(Mutex<Draw>);
 

@@ -1,4 +1,4 @@
-//! Sentinels, and one master after the other that is killed.
+//! Servers behind sentinels, whose masters are killed one after the other.
 
 use std::{
     fmt,
@@ -35,7 +35,7 @@ pub struct FailoverPlan {
     pub replicated: Option<u32>,
     /// The fault of the masters.
     pub fault: MasterFault,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
@@ -54,7 +54,7 @@ pub enum MasterFault {
 /// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct FailoverReport {
-    /// What the clients saw.
+    /// The figures of the clients.
     pub tally: FieldTally,
     /// For each kill and each client that does not hold on, the time until the client's next
     /// permit.
@@ -117,7 +117,7 @@ fn load(plan: &FailoverPlan) -> ClientLoad {
             let holds_on = pace == Pace::Rush || is_patient(client);
             Duration::from_millis(1 + drawn % if holds_on { 6000 } else { 20 })
         },
-        // With this rest some permits are free now and then, also at the moment of a fault.
+        // With this rest some permits are free now and then, and so at the moment of some faults.
         rest: Duration::from_millis(200),
         seed: plan.seed,
     }

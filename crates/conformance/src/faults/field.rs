@@ -21,7 +21,7 @@ use super::{
     tally::FieldTally,
 };
 
-/// The names, the clients, and what the judge saw of each client.
+/// The names, the clients, and the notes of the judge about each client.
 #[derive(Debug)]
 pub struct ClientField {
     load: ClientLoad,
@@ -68,7 +68,7 @@ impl BusyField {
         Self { field, clients: thread::spawn(move || theirs.populate(&url)) }
     }
 
-    /// Ends the work of all clients. Returns what they saw, and each permit that one of them gave
+    /// Ends the work of all clients. Returns their figures, and each permit that one of them gave
     /// back or lost.
     ///
     /// # Panics
@@ -91,7 +91,7 @@ impl ClientField {
         Self { load, state: Mutex::new(state), draws, is_over: AtomicBool::new(false) }
     }
 
-    /// What the clients have seen so far.
+    /// The figures of the clients so far.
     #[must_use]
     pub fn tally(&self) -> FieldTally {
         self.lock().tally
@@ -113,8 +113,9 @@ impl ClientField {
         (0..self.load.clients).filter(|client| is_meant(self.name_of(*client))).collect()
     }
 
-    /// Forgets who had a permit when. What [`until_all_had_one`](Self::until_all_had_one) measures
-    /// begins now.
+    /// Forgets the first permit of each client, and returns the present instant.
+    /// [`until_all_had_one`](Self::until_all_had_one) then waits for permits that are granted from
+    /// now on.
     #[must_use]
     pub fn mark(&self) -> Instant {
         let mut state = self.lock();

@@ -25,7 +25,7 @@ pub use verdict::{broken, table};
 const NAME: &str = "load";
 /// How often the observer looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How many times the observer looks at most once all clients have left.
+/// The largest number of looks of the observer after all clients have left.
 const LAST_LOOKS: u32 = 200;
 
 /// The plan of a run.
@@ -46,7 +46,7 @@ pub struct LeadersPlan {
 /// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct LeadersReport {
-    /// What the clients saw.
+    /// The figures of the clients.
     pub tally: FieldTally,
     /// Each permit that was given back or lost.
     pub held: Vec<HeldPermit>,

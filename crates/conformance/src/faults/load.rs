@@ -1,4 +1,4 @@
-//! The load of a field: what clients do, and what each of them tells of a permit.
+//! The load of a field: how clients behave, and a client's record of a permit.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub enum Pace {
 /// Returns how long a client holds a permit, from a number that is drawn for it and the pace.
 pub type HoldLength = fn(client: usize, pace: Pace, drawn: u64) -> Duration;
 
-/// What the clients of a field do.
+/// The load of a field: its clients, their names, and how long they hold, wait and rest.
 #[derive(Clone, Debug)]
 pub struct ClientLoad {
     /// How many clients, each with a connection of its own. They are spread over the names in turn.
@@ -34,7 +34,7 @@ pub struct ClientLoad {
     pub hold: HoldLength,
     /// The longest rest of a client between two permits.
     pub rest: Duration,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
@@ -47,12 +47,12 @@ pub struct HeldPermit {
     pub slot: u32,
     /// The fence.
     pub fence: u64,
-    /// When the client asked for it.
+    /// When the client asked for the permit.
     pub asked: Instant,
-    /// When the client had it in hand.
+    /// When the client had the permit in hand.
     pub from: Instant,
-    /// When the client last looked and still held it.
+    /// When the client last looked and still held the permit.
     pub until: Instant,
-    /// Whether it was lost.
+    /// Whether the permit was lost.
     pub was_lost: bool,
 }

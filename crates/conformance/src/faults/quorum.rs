@@ -19,8 +19,8 @@ pub struct QuorumPlan {
     pub ttl: Duration,
     /// The restart guard. `None` runs without one.
     pub guard: Option<Duration>,
-    /// How long each phase lasts at least. One in which a majority answers lasts until permits were
-    /// granted in it.
+    /// The shortest length of a phase. A phase in which a majority answers goes on until permits
+    /// were granted in it.
     pub phase: Duration,
     /// How often all phases are repeated.
     pub rounds: u32,
@@ -33,14 +33,14 @@ pub struct QuorumPlan {
 pub struct QuorumReport {
     /// A row for each phase, over all rounds.
     pub phases: Vec<PhaseRow>,
-    /// What the clients saw.
+    /// The figures of the clients.
     pub tally: FieldTally,
 }
 
 /// The figures of one phase.
 #[derive(Clone, Debug)]
 pub struct PhaseRow {
-    /// What was done to the servers.
+    /// The action on the servers.
     pub phase: &'static str,
     /// Whether a majority answers and may admit clients.
     pub must_go_on: bool,
@@ -58,8 +58,9 @@ type Deed = fn(&mut [RedisServer; 3]);
 /// How many phases a round has.
 pub const PHASES: usize = EACH.len();
 
-/// The phases: what is done, and whether progress must go on. In the last one two of three nodes
-/// may have forgotten somebody, so with the guard nobody is admitted until it ends.
+/// The phases: a name, whether permits must still be granted, and the action. In the last phase two
+/// of three nodes may have forgotten a holder, so with the guard they admit no client until the
+/// guard ends.
 const EACH: [(&str, bool, Deed); 9] = [
     ("all three", true, |_| {}),
     ("one stopped", true, |nodes| nodes[0].kill()),
@@ -144,8 +145,8 @@ fn go_through(plan: &QuorumPlan, nodes: &mut [RedisServer; 3], field: &BusyField
     rows
 }
 
-/// Waits for more grants than clients can have asked for before the phase began. However slow the
-/// machine is, that comes if a majority answers.
+/// Waits for more grants than clients can have asked for before the phase began. If a majority
+/// answers, the wait ends on any machine, however slow it is.
 fn until_it_goes_on(phase: &str, plan: &QuorumPlan, field: &BusyField) {
     let before = field.tally().grants;
     let is_enough = || field.tally().grants - before > plan.clients as u64;

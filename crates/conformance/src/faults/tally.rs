@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-/// What the clients of a field saw.
+/// The figures of all clients of a field.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct FieldTally {
     /// Permits acquired.
@@ -33,7 +33,7 @@ impl fmt::Display for FieldTally {
 pub struct SortedTimes(Vec<Duration>);
 
 impl SortedTimes {
-    /// How many.
+    /// The number of durations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -46,7 +46,7 @@ impl SortedTimes {
     }
 
     /// The duration at this share of the way from the shortest, at 0, to the longest, at 1. Zero if
-    /// there are none.
+    /// the list is empty.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
         let at = (self.0.len().saturating_sub(1) as f64 * share).round() as usize;

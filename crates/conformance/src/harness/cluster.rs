@@ -25,7 +25,7 @@ pub struct ClusterHarness {
 }
 
 impl ClusterHarness {
-    /// Starts the cluster, or takes the one that this program has started.
+    /// Starts the cluster, or uses the one that this program has started.
     ///
     /// # Panics
     /// If the program `redis-server` is missing or does not start.

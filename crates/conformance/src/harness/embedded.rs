@@ -19,7 +19,7 @@ impl EmbeddedHarness {
     /// Makes a new directory.
     ///
     /// # Panics
-    /// If there can be none.
+    /// If no directory can be made.
     #[must_use]
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
@@ -56,7 +56,7 @@ impl Harness for EmbeddedHarness {
                 Some("the kernel vouches for the holder: its lease lasts for as long as it lives")
             }
             Ability::LosesSubscriptions => {
-                Some("there is no subscription: who has its place in the directory is heard")
+                Some("there is no subscription: a client that is present in the directory is heard")
             }
             _ => None,
         }

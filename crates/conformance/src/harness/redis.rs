@@ -86,8 +86,8 @@ impl Harness for RedisHarness {
     }
 }
 
-/// What every store of Redis servers lacks, however many servers there are and whatever leads to
-/// them.
+/// The abilities that every store on Redis servers lacks, with the reasons: one server, a cluster
+/// and a master behind sentinels.
 pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
     match ability {
         Ability::NoticesDeath => {

@@ -15,7 +15,7 @@ use seinpaal_proto::{Contact, Inbox};
 use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::SentinelServers;
 
-/// How long replicas may take. They share the machine with other cases.
+/// How long replicas may take to confirm a write. They share the machine with other cases.
 const REPLICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Servers that cases share, whose scripts get the time from each case.
@@ -27,7 +27,7 @@ pub struct SentinelHarness {
 }
 
 impl SentinelHarness {
-    /// Starts servers, or takes those of another case.
+    /// Starts servers, or uses the servers of another case.
     ///
     /// # Panics
     /// If a server is missing or does not start.
@@ -36,7 +36,7 @@ impl SentinelHarness {
         Self::with("")
     }
 
-    /// As [`new`](Self::new), with a store that believes only what both replicas have.
+    /// As [`new`](Self::new), with a store that answers only after both replicas have the write.
     ///
     /// # Panics
     /// If a server is missing or does not start.
@@ -69,8 +69,8 @@ impl Default for SentinelHarness {
 impl Harness for SentinelHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            // A session would repeat a call that fails, but there is none here. So replicas get
-            // more time on a machine that is busy with other cases.
+            // A session would repeat a call that fails, but the cases have no session. So replicas
+            // get more time here, because the machine is busy with other cases.
             let rig = RedisRig {
                 now: Some(Arc::clone(&self.clock)),
                 replication_timeout: Some(REPLICATION_TIMEOUT),

@@ -82,12 +82,12 @@ impl Harness for ZookeeperHarness {
             | Ability::KeepsOrder
             | Ability::NamesSlots
             | Ability::PassesAsks => None,
-            Ability::KeepsQueues => Some("items do not belong into what is for coordination"),
+            Ability::KeepsQueues => Some("items do not belong into a store for coordination"),
             Ability::VouchesForLife => Some(
                 "a session vouches for a client no longer than its time-out: leases are renewed",
             ),
             Ability::LosesSubscriptions => {
-                Some("who has a session can be told: a client is there with its inbox, or gone")
+                Some("a client with a session can be told: it is there with its inbox, or gone")
             }
         }
     }

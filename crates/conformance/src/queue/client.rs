@@ -100,7 +100,7 @@ impl<'a> QueueClient<'a> {
         self.call(&Batch { number: 0, ..self.batch(requests) }).await
     }
 
-    /// Has the store do due work until none is left.
+    /// Calls the store until it has done all work that is due.
     pub(crate) async fn settle(&self) {
         while self.read(vec![]).await.backlog {}
     }
@@ -113,7 +113,7 @@ impl<'a> QueueClient<'a> {
         }
     }
 
-    /// Pushes an item for each text, in as many batches as that takes.
+    /// Pushes an item for each text, in as many batches as necessary.
     pub(crate) async fn push_all<T: AsRef<str>>(&self, texts: &[T]) -> Vec<ItemId> {
         let mut ids = Vec::with_capacity(texts.len());
         for some in texts.chunks(Batch::MOST) {
@@ -141,7 +141,7 @@ impl<'a> QueueClient<'a> {
         self.pop(items).await.into_iter().map(text).collect()
     }
 
-    /// Stands in line. Nothing may be there to pop.
+    /// Puts the client into line. The queue must have no item for it.
     pub(crate) async fn wait_for(&self, items: u32) {
         assert_eq!(self.pop_as(waiting(items)).await, []);
     }
@@ -178,7 +178,7 @@ impl<'a> QueueClient<'a> {
         self.list(ItemState::Dead, 9).await.concat()
     }
 
-    /// All items of a state, in pages of so many rows at most.
+    /// All items of a state, in pages of at most this many rows.
     pub(crate) async fn list(&self, state: ItemState, rows: u32) -> Vec<Vec<ItemRow>> {
         let (mut pages, mut next) = (Vec::new(), Some(ItemPosition::before(state)));
         while let Some(after) = next {
@@ -232,9 +232,10 @@ impl<'a> QueueClient<'a> {
         assert_eq!(self.told_more_than_to_watch().await, What::Lost(delivery));
     }
 
-    /// The news so far that nobody has looked at, without those about watching. The client loses
-    /// its place in line by it. No other worker is disturbed: an item passes through the client's
-    /// hands and is cancelled, and all earlier news come before its news.
+    /// Returns the news that no case has taken yet, without news about watching. To know that all
+    /// earlier news has arrived, the client pushes a marker item, pops it and cancels it: the news
+    /// of that item comes last. The client loses its place in line, and no other worker is
+    /// disturbed.
     pub(crate) async fn heard(&mut self) -> Vec<What> {
         let marked = vec![Request::Push(ranked("marker", 100)), Request::Pop(pop(1))];
         let marker = popped(self.send(marked).await.replies.remove(1)).remove(0);

@@ -3,8 +3,7 @@
 
 use crate::{Ability, Case};
 
-/// Gives the list to the macro `$then`, after the module of the cases and what that macro needs of
-/// its own.
+/// Calls the macro `$then` with the list, after the module of the cases and any further arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_every_queue_case {

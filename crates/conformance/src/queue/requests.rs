@@ -1,4 +1,4 @@
-//! The requests of the cases. What a case does not name has one ordinary value.
+//! The requests of the cases. Every field that a case does not name has one ordinary value.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
-/// An item of priority 0 without a group, at once, with three deliveries.
+/// An item of priority 0 without a group, due at once, with at most three deliveries.
 pub(crate) fn item(text: &str) -> Push {
     Push {
         payload: text.as_bytes().to_vec(),

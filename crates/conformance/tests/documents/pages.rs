@@ -10,9 +10,9 @@ use super::tree::{files, in_backquotes, root, text};
 
 /// The longest line of prose, in characters.
 const WIDTH: usize = 100;
-/// Pages that a command prints, and the list of pages, which has each page on one line.
+/// Pages whose lines may be longer: a page that a command prints, and the list of pages.
 const PRINTED: [&str; 2] = ["docs/internals/proof/conformance.md", "docs/SUMMARY.md"];
-/// Pages that stand beside what they are about.
+/// Pages that stand beside the code that they describe.
 const BESIDE: [&str; 4] =
     ["bench/permits/README.md", "bench/queues/README.md", "packages/README.md", "python/README.md"];
 
@@ -74,7 +74,7 @@ fn plain(path: &Path) -> String {
     parts.join("/")
 }
 
-/// Why this link of that page leads nowhere.
+/// Returns the reason for which this link of that page leads nowhere, if it does.
 fn broken(pages: &BTreeMap<String, String>, page: &str, link: &str) -> Option<String> {
     let (target, part) = link.split_once('#').unwrap_or((link, ""));
     if target.contains("://") || target.starts_with("mailto:") {

@@ -59,7 +59,7 @@ fn promises(text: &str) -> Vec<((String, String), String)> {
 #[derive(Debug)]
 struct Proof {
     cell: (String, String),
-    /// Why the cell is not promised. Empty where it is.
+    /// The reason for which the cell is not promised. Empty if the cell is promised.
     unpromised: String,
     tests: String,
     models: String,

@@ -1,4 +1,4 @@
-//! The memory store's harness, with something between its stores and the cases.
+//! The memory store's harness, with a spoiler between its stores and the cases.
 
 use std::sync::{Arc, atomic::AtomicU64};
 

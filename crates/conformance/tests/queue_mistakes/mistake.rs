@@ -1,4 +1,4 @@
-//! The mistakes by name, and what those about lists do to an answer.
+//! The mistakes by name, and the effect of the mistakes about lists on an answer.
 
 use seinpaal_proto::queue::{ItemPosition, ItemRow, RowState};
 

@@ -22,16 +22,17 @@ use seinpaal_rig::{Between, seam::SeamResult};
 
 use super::mistake::Mistake;
 
-/// Spoils what passes through all stores of one harness.
+/// Spoils requests, answers and news of all stores of one harness.
 #[derive(Debug)]
 pub(crate) struct Spoiler {
     mistake: Mistake,
-    /// Grows with every batch, whatever number its sender gave.
+    /// The number of the last batch. It replaces the number that the sender gave.
     number: AtomicU64,
     /// The last deliveries.
     delivered: Mutex<Vec<Popped>>,
     everybody: Mutex<BTreeMap<Inbox, NewsSender>>,
-    /// Stores of clients that have died, and of whose death the store below may not know.
+    /// Stores of clients that have died. They are kept open, so that the memory store does not
+    /// notice the death.
     undead: Mutex<Vec<Arc<dyn Store>>>,
 }
 
@@ -68,7 +69,7 @@ impl Spoiler {
     }
 
     fn deliver(&self, inbox: Inbox, news: News) {
-        // A client that is gone hears nothing.
+        // An error means that the client is gone.
         let _ = self.everybody.lock().unwrap()[&inbox].send(news);
     }
 
@@ -203,7 +204,7 @@ impl Spoiler {
         delivered.clone_from(items);
     }
 
-    /// Pops what the store below left out of one answer.
+    /// Pops the items that the memory store left out of one answer.
     async fn pop_more(
         &self,
         store: &dyn Store,

@@ -1,4 +1,4 @@
-//! Each job ends as it may, and prints what it may. Only CMD's own end may be silent.
+//! The rule that each job ends and prints as it may. Only CMD's own end may be silent.
 
 use super::{
     DayCheck,
@@ -14,8 +14,8 @@ const TTL: u64 = 30_000_000;
 
 /// How long a job may take to connect to a store that answers.
 const CONNECTING: u64 = 2_000_000;
-/// How long the program may stay after CMD is gone: far more than it needs, and at most a third of
-/// a ttl.
+/// How long the program may stay after CMD is gone: far longer than it needs, and not longer than a
+/// third of a ttl.
 const PARTING: u64 = 10_000_000;
 
 pub(super) fn check(store: StoreSetting, tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) {
@@ -42,8 +42,8 @@ pub(super) fn check(store: StoreSetting, tale: &DayTale<'_>, found: &mut Vec<(Da
 }
 
 fn is_allowed(tale: &DayTale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
-    // A job that comes while the store is silent may be told so, and so may a job that gives up
-    // soon.
+    // A job that comes while the store is silent may end because of that. So may a job that gives
+    // up soon, if the store falls silent before it ends.
     let until = if job.start.is_hurried { end.at } else { job.started + CONNECTING };
     let unreachable = tale.was_silent(job.started, until, 0).then(PossibleEnd::unreachable_again);
     let err = beside_silence(tale, job, end);
@@ -55,7 +55,7 @@ fn is_allowed(tale: &DayTale<'_>, job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
 }
 
 /// Returns whether the machine had no time for a client or a server for longer than a permit can go
-/// without. Such a permit is lost, and told as lost, which is no mistake.
+/// without. A permit lost in this way, and reported as lost, is no mistake.
 fn is_starved(
     store: StoreSetting,
     tale: &DayTale<'_>,
@@ -96,7 +96,7 @@ fn is_silent(job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
         && !job.start.ends.iter().any(may_be)
 }
 
-/// Where events are read, a loss must come as an event before the end.
+/// Checks that a job whose events are read reports a loss as an event before its end.
 fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(DayCheck, String)>) {
     if end.status != LOST || job.told.is_empty() {
         return;
@@ -108,8 +108,8 @@ fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(DayCheck, 
     }
 }
 
-/// If the store fell silent while CMD was inside and the lease was lost, then CMD was gone before
-/// the lease was.
+/// Checks that CMD was gone before its lease ended, if the lease was lost because the store fell
+/// silent while CMD was inside.
 fn check_lease(
     store: StoreSetting,
     tale: &DayTale<'_>,
@@ -128,7 +128,7 @@ fn check_lease(
     }
 }
 
-/// No job is refused at a name that nobody holds.
+/// Checks that no job is refused at a name that no job holds.
 fn check_refusal(
     tale: &DayTale<'_>,
     job: &JobTale<'_>,
@@ -140,7 +140,8 @@ fn check_refusal(
         let same = other.start.want.as_ref().is_some_and(|theirs| theirs.name == want.name);
         same && other.who != job.who && other.started <= end.at && other.end() >= job.started
     };
-    // A job on a machine that was too busy to give back its permit holds it until the lease ends.
+    // If the machine was too busy for a job to give back its permit, the job holds it until the
+    // lease ends.
     let may_be_held = tale.was_slow(job.started.saturating_sub(TTL), end.at, 0);
     if !may_be_held && !tale.jobs.values().any(is_other) {
         found.push((DayCheck::Refused, told(job, end)));

@@ -1,5 +1,5 @@
-//! Every item is done once, in the order of the pushes. An item that always fails is tried five
-//! times.
+//! The rule that every item is done once, in the order of the pushes, and that an item which always
+//! fails is tried five times.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::history::DeliveryToCmd;
 /// The most deliveries of one item.
 const DELIVERIES: usize = 5;
 
-/// Returns how many deliveries were judged.
+/// Judges the deliveries, and returns their number.
 pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) -> u64 {
     let mut judged = 0;
     for (queue, payloads) in &tale.pushed {
@@ -38,7 +38,8 @@ fn wanted(payload: &str) -> Vec<i32> {
     }
 }
 
-/// In the order of fences, each item had its first delivery in its turn.
+/// Checks that the first deliveries of the items, in the order of fences, follow the order of the
+/// pushes.
 fn check_order(
     queue: &str,
     payloads: &[String],

@@ -1,4 +1,4 @@
-//! At most the limit is held, and no slot is held twice.
+//! The rule that at most `limit` permits are held, and that no slot is held twice.
 
 use super::{DayCheck, tale::DayTale};
 
@@ -18,7 +18,7 @@ pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) {
     }
 }
 
-/// The limit of a name. All jobs state the same one.
+/// Returns the limit of a name. All jobs at a name state the same limit.
 fn limit(tale: &DayTale<'_>, name: &str) -> u32 {
     let wants = tale.jobs.values().filter_map(|job| job.start.want.as_ref());
     wants.filter(|want| want.name == name).map(|want| want.limit).max().unwrap_or(1)

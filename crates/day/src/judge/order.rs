@@ -1,7 +1,7 @@
-//! First come, first served, where the history proves which job came first.
+//! The rule of first come, first served, where the history proves which job came first.
 //!
-//! A job that was told that it stands in line, before another was even started, is ahead of that
-//! one. Ten seconds of waiting outweigh a step of priority.
+//! If one job had been told that it stands in line before another job was started, then the first
+//! job is ahead of the other. Ten seconds of waiting outweigh one step of priority.
 
 use super::{
     DayCheck,
@@ -13,7 +13,7 @@ const STEP: i128 = 10_000_000;
 /// A silence of at most this length, in microseconds, costs no place in line.
 const SHORT: u64 = 5_000_000;
 
-/// Returns how many pairs were judged.
+/// Judges all pairs of jobs, and returns how many pairs prove something.
 pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) -> u64 {
     let mut pairs = 0;
     for name in tale.names() {
@@ -30,7 +30,7 @@ pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) -> 
     pairs
 }
 
-/// Judges one pair, and returns whether it proves anything.
+/// Judges one pair, and returns whether the history proves its order.
 fn judge(
     tale: &DayTale<'_>,
     name: &str,
@@ -57,7 +57,7 @@ fn judge(
     true
 }
 
-/// The rank of a job. The lower rank is served first.
+/// Returns the rank of a job. The lower rank is served first.
 fn rank(job: &JobTale<'_>, came: u64) -> i128 {
     let priority = job.start.want.as_ref().map_or(0, |want| want.priority);
     i128::from(came) - i128::from(priority) * STEP

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::{CmdVisit, DayEvent, DayWhat, DeliveryToCmd, JobStart};
 
-/// All that happened on one store.
+/// The history of one store.
 #[derive(Debug, Default)]
 pub(super) struct DayTale<'a> {
     pub(super) jobs: BTreeMap<&'a str, JobTale<'a>>,
-    /// When the store was silent.
+    /// The times in which the store was silent.
     pub(super) outages: Vec<(u64, u64)>,
-    /// When the machine was too busy.
+    /// The times in which the machine was too busy.
     pub(super) slow: Vec<(u64, u64)>,
     /// The items that were pushed into each queue, in order.
     pub(super) pushed: BTreeMap<&'a str, &'a [String]>,
@@ -18,16 +18,16 @@ pub(super) struct DayTale<'a> {
     pub(super) delivered: BTreeMap<&'a str, Vec<&'a DeliveryToCmd>>,
 }
 
-/// One job.
+/// The history of one job.
 #[derive(Debug)]
 pub(super) struct JobTale<'a> {
     pub(super) who: &'a str,
     pub(super) start: &'a JobStart,
     pub(super) started: u64,
-    /// At which names the job is known to stand in line, and since when.
+    /// The names at which the job is known to have stood in line, each with the moment.
     pub(super) queued: BTreeMap<&'a str, u64>,
     pub(super) told: Vec<&'a str>,
-    /// When the job told that CMD is gone.
+    /// The moment of the job's event that CMD is gone.
     pub(super) exited: Option<u64>,
     pub(super) visits: Vec<(u64, &'a CmdVisit)>,
     pub(super) left: Vec<(u64, i32)>,
@@ -37,7 +37,7 @@ pub(super) struct JobTale<'a> {
     pub(super) hung: bool,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug)]
 pub(super) struct JobEnd<'a> {
     pub(super) at: u64,
@@ -84,23 +84,23 @@ impl<'a> DayTale<'a> {
         }
     }
 
-    /// All names that jobs asked for.
+    /// Returns all names that jobs asked for.
     pub(super) fn names(&self) -> BTreeSet<&'a str> {
         self.jobs.values().filter_map(|job| Some(job.start.want.as_ref()?.name.as_str())).collect()
     }
 
-    /// Returns whether the store was silent in this time for longer than `least`, or seemed silent
-    /// to a machine that was too busy.
+    /// Returns whether one silence of the store in this time lasted longer than `least`. A time in
+    /// which the machine was too busy counts as a silence.
     pub(super) fn was_silent(&self, from: u64, until: u64, least: u64) -> bool {
         any(&self.outages, from, until, least) || self.was_slow(from, until, least)
     }
 
-    /// Returns whether the machine was too busy in this time for longer than `least`.
+    /// Returns whether the machine was once too busy in this time for longer than `least`.
     pub(super) fn was_slow(&self, from: u64, until: u64, least: u64) -> bool {
         any(&self.slow, from, until, least)
     }
 
-    /// For how long the machine was too busy, in microseconds.
+    /// Returns how long the machine was too busy apart from outages, in microseconds.
     pub(super) fn slow_time(&self) -> u64 {
         let is_calm = |(from, until): &&(u64, u64)| !any(&self.outages, *from, *until, 0);
         self.slow.iter().filter(is_calm).map(|(from, until)| until - from).sum()
@@ -152,19 +152,19 @@ impl<'a> JobTale<'a> {
         }
     }
 
-    /// When the job was over, as far as the history tells.
+    /// Returns the moment of the job's end, or the end of time if the history has none.
     pub(super) fn end(&self) -> u64 {
         self.ended.as_ref().map_or(u64::MAX, |end| end.at)
     }
 
-    /// Until when the CMD that came in at this moment was certainly inside.
+    /// Returns the moment until which the CMD that came in at `entered` was certainly inside.
     pub(super) fn until(&self, entered: u64) -> u64 {
         let after = |at: &&(u64, i32)| at.0 >= entered;
         let left = self.left.iter().find(after).map(|(at, _)| *at);
         left.or_else(|| self.killed.filter(|at| *at >= entered)).unwrap_or(entered)
     }
 
-    /// The fence of the job's first grant at the name that it asks for.
+    /// Returns the fence of the job's first visit.
     pub(super) fn fence(&self) -> Option<u64> {
         self.visits.first()?.1.fence
     }

@@ -11,8 +11,9 @@ use crate::{
     history::{JobStart, JobWant},
 };
 
-/// A job that was granted. Its guard ends CMD although nothing has failed, and the job says
-/// nothing. A mistake in the guard once did this to most runs that had to wait.
+/// Makes a history of a job that was granted a permit. Its guard ends CMD although nothing has
+/// failed, and the job prints nothing. A mistake in the guard once did this to most runs that had
+/// to wait.
 fn ended_by_its_own_guard() -> Book {
     Book::default()
         .run(0.0, "a", "n", 1)

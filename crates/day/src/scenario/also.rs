@@ -20,8 +20,8 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
             let third = if draw.chance(50) { format!("--also {third}") } else { String::new() };
             let hold = draw.between(ms(100), ms(2500)).as_secs_f64();
             let run = format!("run {first} --also {second} {third} -- day hold {hold}");
-            // The run does not ask in the order of its flags. Only its first name is judged, and
-            // its place in line there is not.
+            // The run asks for its names in an order of its own, which is not that of its flags.
+            // The judge therefore checks only the limit of the first name, and not the order there.
             let job = stage.call(&run).wants(first, 1, 0).may_end(PossibleEnd::own(0, DONE));
             stage.let_go(scope, job.start());
             pass(draw.between(ms(1500), ms(6000)));

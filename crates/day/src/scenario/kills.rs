@@ -6,8 +6,8 @@ use crate::{
     stage::{ScenarioStage, ms, pass},
 };
 
-/// How long the CMD of a killed holder would run. On the embedded store it does run on, and holds
-/// the permit until then.
+/// How long CMD works. On the embedded store the CMD of a killed holder runs on, and holds the
+/// permit until its end.
 const WORK: u64 = 6000;
 
 pub(super) fn play(stage: &ScenarioStage<'_>) {

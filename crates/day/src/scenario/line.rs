@@ -22,7 +22,8 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
              seinpaal run {events}-j {limit} {name} -- day hold 0.5..5",
             2 * limit + 1
         );
-        // Each run of the loop is judged by itself. Status 123 only says that one of them failed.
+        // Each run of the loop is judged by itself. The status 123 of `xargs` only says that a run
+        // failed.
         let job = stage
             .script(&script)
             .may_end(PossibleEnd::own(0, ""))

@@ -1,5 +1,5 @@
-//! Waits for longer than a ttl behind a job that holds for longer than that. The waiters work for a
-//! while afterwards.
+//! Jobs that wait for longer than a ttl, behind a job that holds for longer than a ttl. The waiters
+//! work for a while afterwards.
 
 use std::thread;
 

@@ -70,7 +70,8 @@ fn api(stage: &ScenarioStage<'_>, draw: &mut Draw) -> DayJob {
     stage.run(&flags, &stage.name("api"), API, work(draw, ms(6000))).watched()
 }
 
-/// One permit, as in README's first line. Sometimes CMD fails, and its status must be passed on.
+/// Makes a job that asks for one permit, as in README's first line. Sometimes CMD fails, and its
+/// status must be passed on.
 fn backup(stage: &ScenarioStage<'_>, draw: &mut Draw) -> DayJob {
     let (name, status) = (stage.name("backup"), draw.pick(&[0, 0, 3, 99]));
     let hold = draw.between(ms(100), ms(1500)).as_secs_f64();

@@ -1,5 +1,6 @@
-//! All servers of the store are silent for longer than a ttl. A holder is stopped in time and told.
-//! A waiter sits the outage out or is told. A newcomer is told.
+//! All servers of the store are silent for longer than a ttl. The program ends the CMD of a holder
+//! in time, and says so. A waiter sits the outage out, or ends with a line about it. A job that
+//! comes during the outage ends with such a line.
 
 use std::{thread, time::Duration};
 
@@ -34,15 +35,16 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
     });
 }
 
-/// CMD would work for much longer, and prints nothing when it is ended.
+/// Makes a run whose lease is lost. Its CMD would work for much longer than the outage, and prints
+/// nothing when it is ended.
 fn lost(stage: &ScenarioStage<'_>, name: &str, silent: Duration) -> DayJob {
     let hold = (silent * 2).as_secs();
     let run = format!("run -j 1 --events 3 {name} -- day hold {hold}");
     stage.call(&run).wants(name, 1, 0).may_end(PossibleEnd::lost(name)).watched()
 }
 
-/// Jobs that come while the store is silent. A job that does not wait is told. The others are told,
-/// or get in later.
+/// Makes the jobs that come while the store is silent. A job that does not wait ends with a line
+/// about the outage. The others end in the same way, or get in later.
 fn come(stage: &ScenarioStage<'_>) -> Vec<DayJob> {
     let name = stage.name("other");
     let run = |flags: &str| {

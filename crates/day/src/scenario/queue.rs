@@ -40,7 +40,8 @@ fn play_round(stage: &ScenarioStage<'_>, queue: &str) {
         let pushed = DayWhat::Pushed { queue: queue.to_owned(), payloads };
         stage.world.note(&stage.world.who("queue"), pushed);
     }
-    // A worker that comes while the store is silent is told so. Another worker comes later.
+    // A worker that comes while the store is silent ends with a line about it, and another worker
+    // is started later.
     while !work_off(stage, queue) {
         pass(ms(1000));
     }
@@ -48,7 +49,8 @@ fn play_round(stage: &ScenarioStage<'_>, queue: &str) {
     stage.call(&drop).may_end(PossibleEnd::quiet(0)).start().wait(stage.bound());
 }
 
-/// Runs two workers until the queue is empty. Returns whether one of them has seen that.
+/// Runs two workers until the queue is empty. Returns whether one of the workers has seen the empty
+/// queue.
 fn work_off(stage: &ScenarioStage<'_>, queue: &str) -> bool {
     let worker = || -> DayJob {
         let work = format!("queue work {queue} -c 2 --until-empty -- day item");

@@ -1,5 +1,5 @@
-//! `SIGSTOP` of the program for a moment, while it holds and while it waits, which nobody notices;
-//! and the signals that end it.
+//! Signals. The program is stopped (`SIGSTOP`) for a moment while it holds and while it waits,
+//! which has no consequences. Other signals end it.
 
 use std::thread;
 
@@ -28,8 +28,8 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
     }
 }
 
-/// After INT the run leaves the line with status 130 and prints a line. TERM reaches CMD, which
-/// ends by it.
+/// Sends INT to a waiter, which leaves the line with status 130 and prints a line. Sends TERM to a
+/// holder, which passes it to CMD, and CMD ends by it.
 fn end_by_signals(stage: &ScenarioStage<'_>, name: &str) {
     let ended = PossibleEnd::own(143, "");
     let mut holder = stage.run("-j 1", name, 1, ms(60_000)).may_end(ended).start();

@@ -1,4 +1,5 @@
-//! On a terminal: a run shows one line while it waits, and removes it. `^Z` and `fg` work.
+//! Runs on a terminal. A run shows one line while it waits, and removes the line afterwards. `^Z`
+//! and `fg` work.
 
 use std::{
     io,
@@ -50,7 +51,8 @@ fn stop_and_go_on(stage: &ScenarioStage<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Where leases run out, CMD is ended before its lease ends, and the run says so.
+/// Stops a run for longer than a ttl. On a store whose leases run out, CMD is ended before its
+/// lease ends, and the run says so.
 fn sleep_too_long(stage: &ScenarioStage<'_>) -> io::Result<()> {
     let status = if stage.world.store.has_leases() { LOST } else { 0 };
     let shown = stop(stage, "nap", STOPPED, PossibleEnd::anyhow(status))?;

@@ -1,4 +1,4 @@
-//! What cron does: the same job again and again. A job is skipped while the last one still runs.
+//! Jobs of cron: the same job again and again. A job is skipped while the one before it still runs.
 
 use std::thread;
 

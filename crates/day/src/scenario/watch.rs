@@ -1,4 +1,4 @@
-//! An observer. Lists and snapshots can always be had, and never show more permits than the limit.
+//! An observer. Lists and snapshots always work, and never show more permits than the limit.
 
 use serde_json::Value;
 

@@ -43,8 +43,8 @@ impl HttpClient {
         answers
     }
 
-    /// Draws how long the work takes, mostly a short time. One tenant's work takes so long that a
-    /// silent store costs its permit.
+    /// Draws how long the work takes, mostly a short time. The work of one tenant takes so long
+    /// that a silent store costs it its permit.
     fn work(&mut self) -> Duration {
         match self.tenant == 0 && self.draw.chance(20) {
             true => self.draw.between(ms(15_000), ms(45_000)),

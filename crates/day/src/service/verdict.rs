@@ -10,9 +10,9 @@ use std::{
 pub struct AnswerSeen {
     /// The tenant.
     pub tenant: usize,
-    /// When it was sent.
+    /// The moment at which the request was sent.
     pub sent: u64,
-    /// When the answer was there.
+    /// The moment at which the answer arrived.
     pub got: u64,
     /// How long the work takes.
     pub work: u64,
@@ -20,19 +20,19 @@ pub struct AnswerSeen {
     pub status: Result<u16, String>,
 }
 
-/// The time in which the store was silent.
+/// A time in which the store was silent.
 #[derive(Clone, Copy, Debug)]
 pub struct SilentTime {
-    /// When it began.
+    /// The beginning of the silence.
     pub from: u64,
-    /// When it was over.
+    /// The end of the silence.
     pub until: u64,
 }
 
-/// The rules that answers are held against.
+/// The rules for answers.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceTerms {
-    /// How much work of a tenant may be done at once.
+    /// The number of requests of a tenant that may be worked on at once.
     pub limit: u32,
     /// Whether the shorter silence already outlasts a lease of this store.
     pub loses_soon: bool,
@@ -41,19 +41,19 @@ pub struct ServiceTerms {
 /// The verdict.
 #[derive(Debug, Default)]
 pub struct ServiceVerdict {
-    /// How often each status came while all was well, and how often around each outage.
+    /// The number of answers with each status, while all was well and around each outage.
     pub statuses: [BTreeMap<String, u64>; 3],
-    /// The longest time to an answer in each of these, in microseconds.
+    /// The longest time to an answer in each of these situations, in microseconds.
     pub longest: [u64; 3],
-    /// The answers that must not be.
+    /// The answers that are not allowed.
     pub wrong: Vec<String>,
-    /// What remains at the store after all clients have gone.
+    /// The things that remain at the store after all clients have gone.
     pub remains: Vec<String>,
 }
 
 /// The situations that a request can meet.
 const NAMES: [&str; 3] = ["all well", "silent for 5 s", "silent for 60 s"];
-/// How long the consequences of an outage may show, in microseconds: leases that nobody could give
+/// How long an outage may have consequences, in microseconds: leases that no process could give
 /// back, and a long queue.
 const AFTERMATH: u64 = 45_000_000;
 
@@ -66,7 +66,8 @@ pub fn judge(
 ) -> ServiceVerdict {
     let mut verdict = ServiceVerdict::default();
     for answer in answers {
-        // In a short day long work can meet both. Then the long silence may have cost its permit.
+        // In a short day long work can meet both silences. Then the second, long one may have cost
+        // its permit.
         let met = outages
             .iter()
             .rposition(|it| answer.got >= it.from && answer.sent <= it.until + AFTERMATH);
@@ -87,9 +88,9 @@ pub fn judge(
     verdict
 }
 
-/// Returns whether an answer is allowed in this situation. Done, busy, and no answer of the store
-/// within the service's 2 s are always allowed, since a busy machine may need the 2 s. A lost
-/// permit is allowed only where the store was silent for long.
+/// Returns whether an answer is allowed in this situation. Three answers are always allowed: done
+/// (200), busy (429), and no answer of the store within 2 s (503), since a busy machine may need
+/// the 2 s. A lost permit is allowed only where the store was silent for long.
 fn may_be(met: usize, answer: &AnswerSeen, terms: ServiceTerms) -> bool {
     match answer.status {
         Ok(200 | 429 | 503) => true,
@@ -100,8 +101,9 @@ fn may_be(met: usize, answer: &AnswerSeen, terms: ServiceTerms) -> bool {
     }
 }
 
-/// Looks for times with more work than the limit. Work was done at some time between the request
-/// and the answer, and where the two leave no choice that time is certain.
+/// Looks for times with more work than the limit. The work was done at some time between the
+/// request and the answer. If the answer came within twice the time of the work, the work certainly
+/// went on from `got - work` to `sent + work`.
 fn over_limit(answers: &[AnswerSeen], limit: u32, wrong: &mut Vec<String>) {
     let certain = |it: &&AnswerSeen| it.status == Ok(200) && it.got - it.sent < 2 * it.work;
     let mut spans: Vec<(usize, u64, u64)> = answers

@@ -1,4 +1,4 @@
-//! The models that must find something: a planted mistake, or a promise that is not made.
+//! The models that must find a violation: of a planted mistake, or of a promise that is not made.
 
 use crate::{
     bounds::{Bounds, ModelFault, Steer},
@@ -41,7 +41,7 @@ pub fn planted(plant: Plant) -> Bounds {
             wakeups: 8,
             ..base
         },
-        // No wakeup arrives, so only a renewal can tell.
+        // No wakeup arrives, so only a renewal can tell the holder.
         Plant::AskInPlace | Plant::AskUntold => {
             Bounds { steers: &[Steer::Ask("eve")], turns: 1, wakeups: 0, ..base }
         }
@@ -52,12 +52,13 @@ pub fn planted(plant: Plant) -> Bounds {
     }
 }
 
-/// Promises that are known not to be made, each with a model that shows it.
+/// One model for each limit of the promises. Each must find a history in which a client holds too
+/// much or too long.
 #[must_use]
 pub fn limits() -> [Bounds; 3] {
     [
         Bounds {
-            name: "a holder who does not listen, and a clock that jumps",
+            name: "a holder that does not listen, and a clock that jumps",
             clock_steps: 1,
             steps_back: 1,
             kinds: &[ModelFault::Deaf],

@@ -1,4 +1,4 @@
-//! What each action does to the world.
+//! The effect of each action on the world.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::{
 const CALL: u64 = 3;
 
 impl World {
-    /// Does the action.
+    /// Applies the action to the world.
     pub fn act(&mut self, bounds: &Bounds, action: Action) {
         match action {
             Action::Push => self.push(bounds),
@@ -136,7 +136,8 @@ impl World {
         self.faults_left -= 1;
         let watch = self.ledger.facts().and_then(|head| head.watch);
         let goes_only = matches!(fault, ModelFault::Crash | ModelFault::Vanish);
-        // A request of a dead client may still put it in line.
+        // A client that dies delays no item, unless the ledger counts on it: as the worker that
+        // watches, or because a request under way may still put it in line.
         let has_sent =
             |parcel: &Parcel| matches!(parcel.load, Load::Request { from, .. } if from == who);
         let is_counted_on =
@@ -184,7 +185,7 @@ impl World {
         self.pump(who);
     }
 
-    /// Does what a driver does: timers, calls, events.
+    /// Plays the client's driver: it fires timers, sends calls and takes events.
     fn pump(&mut self, who: usize) {
         let now = self.now;
         if self.clients[who].session.poll_timeout().is_none_or(|at| at > now) {

@@ -1,4 +1,4 @@
-//! What may happen next to the world of a queue.
+//! The actions that may happen next in the world of a queue.
 
 use seinpaal_proto::Contact;
 

@@ -10,38 +10,38 @@ use crate::bounds::{ModelFault, TICK};
 pub struct Spec {
     /// The priority. Higher priorities go first.
     pub priority: i8,
-    /// After how many ticks it is due. 0 is at once.
+    /// The number of ticks after which the item is due. 0 means at once.
     pub delay: u64,
-    /// The group whose limit it counts against.
+    /// The group whose limit the item counts against.
     pub group: Option<&'static str>,
-    /// How many deliveries it is allowed.
+    /// The largest number of deliveries of the item.
     pub most: u32,
 }
 
 impl Spec {
-    /// An item like any other.
+    /// An item without a priority, a delay or a group.
     pub const PLAIN: Self = Self { priority: 0, delay: 0, group: None, most: 3 };
 }
 
 /// The end of a delivery.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum PlayedEnd {
-    /// The worker acknowledges it.
+    /// The worker acknowledges the item.
     Acknowledge,
-    /// The worker gives it back for another, at once.
+    /// The worker gives the item back, and another worker may have it at once.
     GiveBack,
-    /// The worker gives it back for another, later.
+    /// The worker gives the item back, and another worker may have it later.
     GiveBackLater,
-    /// The worker fails it.
+    /// The worker fails the item.
     Fail,
-    /// The worker fails it, and the item is tried again later.
+    /// The worker fails the item, which is tried again later.
     FailLater,
 }
 
-/// What a model of a queue allows to happen.
+/// The bounds of a model of a queue: its workers, items, ends and faults.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// What the model is called.
+    /// The model's name.
     pub name: &'static str,
     /// How many workers there are, beside the client that pushes.
     pub workers: usize,
@@ -59,7 +59,7 @@ pub struct Bounds {
     pub goes_on: bool,
     /// The ends that deliveries may have besides an acknowledgement.
     pub ends: &'static [PlayedEnd],
-    /// How many deliveries may end like that.
+    /// How many deliveries may end in one of `ends`.
     pub returns: u8,
     /// How many items may be cancelled.
     pub cancels: u8,
@@ -71,17 +71,17 @@ pub struct Bounds {
     pub kinds: &'static [ModelFault],
     /// How many times the store's clock may step forward in one history.
     pub clock_steps: u8,
-    /// How many times it may step back.
+    /// How many times the store's clock may step back.
     pub steps_back: u8,
-    /// The length of such a step, in ticks.
+    /// The length of a step of the store's clock, in ticks.
     pub clock_step: u64,
-    /// How many copies of requests whose answer nobody waits for may be under way.
+    /// The largest number of requests under way whose answers nobody waits for.
     pub copies: usize,
     /// How many wakeups may be under way. Further ones are lost.
     pub wakeups: usize,
     /// A mistake that is put in on purpose, to show that the model finds it.
     pub plant: Option<Plant>,
-    /// The quiet schedule is run from one in this many states.
+    /// The quiet schedule runs from one in this many states.
     pub quiet_one_in: u64,
 }
 
@@ -131,5 +131,5 @@ impl Bounds {
     }
 }
 
-/// How long "later" is, in ticks.
+/// The delay of an item that is given back or fails for later, in ticks.
 pub const LATER: u64 = 2;

@@ -5,7 +5,7 @@
 pub enum Broken {
     /// The ledger contradicts itself.
     Books,
-    /// An item is gone that nobody has acknowledged or cancelled.
+    /// An item is gone although nobody has acknowledged or cancelled it.
     Lost,
     /// An item is pushed twice, or delivered again although its delivery goes on or the item is
     /// done.
@@ -14,11 +14,12 @@ pub enum Broken {
     Ended,
     /// More items are in work than the limit of all items or of a group allows.
     Limit,
-    /// A worker believes in a delivery that the ledger does not have, or whose end it was told.
+    /// A worker believes in a delivery that the ledger does not have, or that it was told has
+    /// ended.
     Believed,
     /// A number was not greater than all earlier ones.
     Number,
-    /// A program was told something that is not so.
+    /// A program was told something untrue.
     Answer,
     /// An item was delivered before one that comes first, or before it is due, or lost its place.
     Order,

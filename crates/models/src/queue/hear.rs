@@ -41,8 +41,8 @@ impl World {
             }
             Event::Lost { delivery, .. } => {
                 client.held.retain(|held| held.delivery != delivery);
-                // The delivery is over, and this frees its place in a want that goes on. The
-                // library's workers end the work on what they lost, too.
+                // The delivery is over, and this frees its place in a want that goes on. Workers of
+                // the library, too, end the work on an item that they lost.
                 let session = Arc::make_mut(&mut client.session);
                 session.finish(delivery, How::GiveBack { delay: 0 });
             }
@@ -84,8 +84,9 @@ impl World {
         let is_true = tale.is_doubled
             || match end {
                 DeliveryEnd::Acknowledged => tale.fate == Fate::Acknowledged && is_done_by,
-                // What the ledger remembers of a batch goes by the store's clock, too, and moves
-                // with it.
+                // The ledger forgets a batch by the store's clock. If that clock was set back, a
+                // batch that arrives again may find no memory, and the worker is told of a loss
+                // although it has acknowledged the item.
                 DeliveryEnd::Lost => !is_done_by || self.ghost.was_set_back,
                 _ => true,
             };

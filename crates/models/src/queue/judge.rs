@@ -42,7 +42,7 @@ fn find(queue: &MemoryQueue, id: ItemId) -> Option<&Item> {
     queue.all_items().find(|item| item.id == id)
 }
 
-/// The number of an item, which stands in what its maker says of itself.
+/// The number of an item in the order of pushes. The model writes it into the item's `about`.
 fn nth(item: &Item) -> usize {
     item.about.parse().unwrap_or(usize::MAX)
 }
@@ -63,7 +63,7 @@ impl Step<'_> {
             .or_else(|| self.after.check().is_err().then_some(Broken::Books))
     }
 
-    /// What became of each item that was in the queue.
+    /// Judges the fate of each item that was in the queue before the step.
     fn ends(&self, clients: &[Client], ghost: &mut Ghost) -> Option<Broken> {
         for item in self.before.all_items() {
             let tale = ghost.items.get_mut(nth(item))?;
@@ -100,7 +100,7 @@ impl Step<'_> {
         None
     }
 
-    /// How this batch ends a delivery.
+    /// Returns how this batch ends a delivery.
     fn how(&self, id: ItemId, work: &Work) -> Option<&How> {
         let it = Delivery { id, fence: work.fence };
         self.batch.requests.iter().find_map(|request| match request {
@@ -109,8 +109,8 @@ impl Step<'_> {
         })
     }
 
-    /// Returns whether an item lost its place. An item that comes back at once keeps its place, and
-    /// a waiting item does not move.
+    /// Returns whether an item lost its place. An item that comes back at once must keep its place,
+    /// and a waiting item must not move.
     fn loses_its_place(&self, before: &Item, after: &Item, how: Option<&How>) -> bool {
         let was_delayed = |item: &Item| matches!(item.standing, Standing::Delayed { .. });
         let later = matches!(
@@ -133,7 +133,7 @@ impl Step<'_> {
     fn pushes(&self, ghost: &mut Ghost) -> Option<Broken> {
         let is_new = |item: &&Item| find(self.before, item.id).is_none();
         for item in self.after.all_items().filter(is_new) {
-            let is_excused = ghost.was_set_back; // a deadline moves with the store's clock
+            let is_excused = ghost.was_set_back; // a batch's deadline moves with the store's clock
             let tale = ghost.items.get_mut(nth(item))?;
             tale.is_doubled |= tale.fate != Fate::Unpushed;
             if tale.is_doubled && !is_excused {

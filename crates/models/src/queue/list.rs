@@ -19,8 +19,9 @@ const ONE: [(&str, &[ModelFault]); 8] = [
 ];
 
 /// The faults that go with steps of the store's clock. As for semaphores, a worker that the store
-/// knows not to listen is not among them. Nor is a copy of a request: if the clock jumps over the
-/// deadline between the two, the second is refused although the first was executed.
+/// knows not to listen is not among them. A copy of a request is not among them either: if the
+/// clock jumps over the deadline between the request and its copy, the copy is refused although the
+/// request was executed.
 const WITH_CLOCK: &[ModelFault] = &[
     ModelFault::Break,
     ModelFault::Delay,

@@ -16,17 +16,17 @@ pub const PROPERTIES: [(&str, Option<Broken>); 11] = [
     ("queue: no item is lost", Some(Broken::Lost)),
     ("queue: nothing is pushed or delivered again", Some(Broken::Again)),
     ("queue: a delivery is ended by its worker or its time", Some(Broken::Ended)),
-    ("queue: no more are in work than may be", Some(Broken::Limit)),
+    ("queue: no more items are in work than the limits allow", Some(Broken::Limit)),
     ("queue: belief in a delivery does not outlast it", Some(Broken::Believed)),
     ("queue: numbers grow strictly", Some(Broken::Number)),
-    ("queue: what programs are told is so", Some(Broken::Answer)),
-    ("queue: what comes first is delivered first, when it is due", Some(Broken::Order)),
+    ("queue: every answer to a program is true", Some(Broken::Answer)),
+    ("queue: the first item that is due is delivered first", Some(Broken::Order)),
     ("queue: deliveries are counted", Some(Broken::Count)),
     ("queue: every total agrees with what it counts", Some(Broken::Books)),
     ("queue: every item reaches an idle worker, and nothing is left behind", None),
 ];
 
-/// The property about a rule; `None`: about progress.
+/// The property about a rule. `None` stands for the property about progress.
 #[must_use]
 pub fn property(broken: Option<Broken>) -> &'static str {
     let all = PROPERTIES.iter().find(|(_, rule)| *rule == broken);

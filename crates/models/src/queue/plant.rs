@@ -5,7 +5,7 @@ use seinpaal_proto::{
     time::Micros,
 };
 
-/// A mistake.
+/// A planted mistake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Plant {
     /// An acknowledgement counts for an item's present delivery, whichever delivery it names.
@@ -33,7 +33,7 @@ pub enum Plant {
 }
 
 impl Plant {
-    /// All of them.
+    /// All mistakes.
     pub const ALL: [Self; 11] = [
         Self::LateAcknowledged,
         Self::ExpiredGone,
@@ -48,7 +48,7 @@ impl Plant {
         Self::OneMore,
     ];
 
-    /// The mistake, in words.
+    /// Describes the mistake.
     #[must_use]
     pub const fn says(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Plant {
         }
     }
 
-    /// The batch as it arrives.
+    /// Returns the batch as it arrives with the mistake.
     pub(super) fn request(self, batch: &Batch, ledger: &MemoryQueue) -> Batch {
         let mut batch = batch.clone();
         for request in &mut batch.requests {

@@ -1,5 +1,6 @@
-//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong,
-//! workers acknowledge at once, and then every item reaches one and nothing is left behind.
+//! Progress, as a promise with a bound: from any moment on nothing more goes wrong and workers
+//! acknowledge at once. Then every item must reach a worker in time, and nothing may be left
+//! behind.
 
 use seinpaal_proto::{
     Contact,
@@ -14,13 +15,13 @@ use super::{
 };
 use crate::{bounds::TICK, traffic::Life};
 
-/// How long, in ticks, until an idle worker looks without a call, and the next worker is called.
+/// The number of ticks until an idle worker looks without a call, and the next worker is called.
 const LOOK: u64 = PLACE_TTL / 3 / TICK + 4;
-/// How long, in ticks, until what is under way has arrived, and the store has looked at what falls
-/// due.
+/// The number of ticks until everything under way has arrived and the store has looked at items
+/// that fall due.
 const PROMPT: u64 = 4;
 
-/// What did not come about.
+/// The part of progress that failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stuck {
     /// An item did not reach an idle worker in time, although nothing was lost that would have
@@ -34,18 +35,18 @@ pub enum Stuck {
     Busy,
     /// The queue still costs something.
     Left,
-    /// A rule was broken after all.
+    /// A step of the quiet schedule broke a rule.
     Broken(Broken),
     /// An item that was said to be in the queue has come to no end.
     Forgotten,
 }
 
 impl World {
-    /// Runs the quiet schedule, once with wakeups and once without any. Returns after how many
-    /// ticks all items were done.
+    /// Runs the quiet schedule, once with wakeups and once without any. Returns the number of ticks
+    /// until all items were done.
     ///
     /// # Errors
-    /// What did not come about in time.
+    /// The part of progress that was not reached in time.
     pub fn quiet(&self, bounds: &Bounds) -> Result<u64, Stuck> {
         let calm = Bounds { faults: 0, wakeups: 16, ..*bounds };
         let base = 2 * bounds.ttl + bounds.patience() / TICK + bounds.longest_delay() + PROMPT;
@@ -63,7 +64,7 @@ impl World {
         Ok(ticks)
     }
 
-    /// Returns the world from which nothing goes wrong any more, and somebody works.
+    /// Returns a copy of the world in which nothing goes wrong any more and some worker works.
     fn calmed(&self, bounds: &Bounds) -> Self {
         let mut world = self.clone();
         (world.faults_left, world.forward_left, world.backward_left) = (0, 0, 0);
@@ -79,8 +80,8 @@ impl World {
         world
     }
 
-    /// Lets everybody come back and want nothing any more, until the leases of dead workers have
-    /// run out.
+    /// Lets every client come back without a new want, until the leases of dead workers have run
+    /// out.
     fn come_to_rest(&mut self, bounds: &Bounds, most: u64) -> Result<(), Stuck> {
         self.everybody_goes_on(bounds);
         self.run_until(bounds, most, Self::all_done).ok_or(Stuck::Waits)?;
@@ -135,7 +136,7 @@ impl World {
         self.ghost.is_slow || line.any(|(inbox, _)| is_gone(inbox))
     }
 
-    /// An item fell due a while ago, and nobody has looked.
+    /// Returns whether an item fell due more than [`PROMPT`] ticks ago and no client has looked.
     fn is_overdue(&self) -> bool {
         let has_slept = |due: u64| due + PROMPT * TICK < self.store_now;
         self.ledger
@@ -156,7 +157,7 @@ impl World {
         }
     }
 
-    /// A worker whose want was fulfilled has another one, as long as there are items.
+    /// Returns whether a worker needs no new want: it has an item in hand, or all items are done.
     fn is_resting(&self, who: usize) -> bool {
         self.all_done() || !self.clients[who].held.is_empty()
     }
@@ -181,7 +182,8 @@ impl World {
         }
     }
 
-    /// Every item in the queue is acknowledged or dead, and what was asked is answered.
+    /// Returns whether every item in the queue is acknowledged or dead and every request is
+    /// answered.
     fn all_done(&self) -> bool {
         let is_dead = |standing: &Standing| matches!(standing, Standing::Dead { .. });
         let is_open = self.is_alive(0) && !self.clients[0].one_offs.is_empty();
@@ -222,8 +224,8 @@ mod tests {
         assert_eq!(world.quiet(&bounds).err(), None);
     }
 
-    /// The exploration found this history: the step of the clock makes the renewal late, and the
-    /// only worker that is left gives back what it could not renew in time.
+    /// The exploration found this history: the step of the clock makes the renewal late, so the
+    /// only worker that is left loses its item, and must take it again.
     #[test]
     fn the_last_worker_takes_what_it_lost_to_a_step_of_the_clock() {
         let is_it = |bounds: &Bounds| bounds.name == "queue-everything-clock";

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::traffic::{Life, Load};
 
-/// What the store knows of clients.
+/// The store's knowledge of which clients listen.
 struct Known<'a>(&'a [Client]);
 
 impl Contacts for Known<'_> {
@@ -41,8 +41,8 @@ impl World {
         }
     }
 
-    /// Sends requests as somebody who is no client of the model, and of whom the ledger remembers
-    /// nothing.
+    /// Sends requests from a session that is no client of the model and that the ledger does not
+    /// remember.
     pub(super) fn ask_aside(&mut self, bounds: &Bounds, requests: Vec<Request>) {
         let (name, session) = (Self::name(), Inbox(1));
         let not_after = self.store_now;
@@ -68,7 +68,8 @@ impl World {
         outcome
     }
 
-    /// Sends wakeups. A wakeup to nobody is lost, and so is one too many.
+    /// Sends wakeups. A wakeup to a client that does not listen is lost, and so is a wakeup beyond
+    /// `Bounds::wakeups`.
     fn post_all(&mut self, bounds: &Bounds, wakeups: Vec<Wakeup>) {
         for wakeup in wakeups {
             let to = self.clients.iter().position(|client| client.inbox == wakeup.inbox);

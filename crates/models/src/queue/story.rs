@@ -13,7 +13,7 @@ use crate::{
     traffic::Load,
 };
 
-/// Tells a history from the beginning, a line a step, with what has become of the items after it.
+/// Tells a history from the beginning, a line a step, with the state of the items after each step.
 pub(super) fn tell(bounds: &Bounds, actions: &[Action]) -> String {
     let mut world = World::new(bounds);
     let begin = world.now;

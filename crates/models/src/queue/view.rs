@@ -18,20 +18,23 @@ use crate::{
     traffic::{Life, Load},
 };
 
-/// How far back instants still count, in ticks. What is over matters only through what is reckoned
-/// from it: a lease, a client's patience, the two leases in which an end is told again, the time in
-/// which a called worker must come. All of these are less. Other terms lie ahead until they are
-/// reached, where every instant counts, and how long ago they were reached makes no difference:
-/// places, however long ([`PLACE_TTL`](seinpaal_proto::queue::PLACE_TTL)), what is remembered of a
-/// session until its batch's deadline (rule 9), and delays.
+/// How far back instants still count, in ticks. A past instant matters only through the terms that
+/// begin at it: a lease, a client's patience, the two leases in which an end is told again, the
+/// time in which a called worker must come. All of these terms are shorter than this. Other terms
+/// are kept by the instant at which they end: places, however long
+/// ([`PLACE_TTL`](seinpaal_proto::queue::PLACE_TTL)), the memory of a session until its batch's
+/// deadline (rule 9), and delays. Every instant ahead counts, and how long ago such a term ended
+/// makes no difference.
 const PAST: u64 = 16;
-/// The same where the store's clock is set: what was new by the client's clock may lie a step
-/// further back by the store's, and what lies back may be ahead again.
+/// The reach of [`PAST`] where the store's clock is set, in ticks. An instant that is new by the
+/// client's clock may lie a step further back by the store's, and an instant in the past may be
+/// ahead again.
 const BACK: u64 = 64;
 
 impl World {
     fn lens(&self) -> Lens {
-        // Also after the last step: an answer from before it may still be under way.
+        // The longer reach counts after the last step of the clock, too: an answer from before that
+        // step may still be under way.
         let past = if self.is_clock_set { BACK } else { PAST };
         let back = if self.backward_left > 0 { BACK * TICK } else { 0 };
         Lens { now: self.now, tick: TICK, past: past * TICK, back }
@@ -54,7 +57,7 @@ impl Hash for World {
         let view = View { own, store, item: &item, fence: &fence, base: &base };
         self.ledger.fingerprint(&view, hasher);
         self.clients.iter().for_each(|client| client_of(client, &view, hasher));
-        // The order of what is under way does not count: anything may arrive first.
+        // The order of parcels does not count, because any of them may arrive first.
         let parcels = self.parcels.iter().map(|parcel| hash_of(parcel, &view));
         parcels.fold(0_u64, u64::wrapping_add).hash(hasher);
         let Self { pushed, returns_left, cancels_left, faults_left, .. } = self;
@@ -135,7 +138,8 @@ mod tests {
         }
     }
 
-    /// The answer's reading of the clock decides on the deadline of the next batch.
+    /// The two answers differ only in their reading of the store's clock, which decides on the
+    /// deadline of the client's next batch.
     #[test]
     fn an_answer_that_was_made_earlier_is_another_after_the_last_step_of_the_clock_too() {
         let bounds = Bounds { clock_steps: 1, steps_back: 1, ..Bounds::BASE };

@@ -1,4 +1,5 @@
-//! One moment of everything about a queue: the ledger, the clients, what is under way, the clocks.
+//! One moment of everything about a queue: the ledger, the clients, the parcels under way, the
+//! clocks.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +19,7 @@ use seinpaal_proto::{
 use super::{bounds::Bounds, broken::Broken, plant::Plant};
 use crate::traffic::{self, Life, START, STORE_AHEAD};
 
-/// One moment of everything. Parts that a step does not touch are shared with the moment before.
+/// One moment of everything. A step shares the parts that it does not touch with the moment before.
 #[derive(Clone, Debug)]
 pub struct World {
     /// The clients' clock.
@@ -50,8 +51,8 @@ pub(super) struct Ghost {
     pub(super) last: u64,
     /// The deliveries that programs were handed.
     pub(super) handed: BTreeSet<u64>,
-    /// Something that the ledger counted on was lost or died, so it may take until an idle worker
-    /// looks.
+    /// A wakeup was lost or a client died that the ledger counted on, so an item may wait until an
+    /// idle worker looks by itself.
     pub(super) is_slow: bool,
     /// The store's clock was set back.
     pub(super) was_set_back: bool,
@@ -82,7 +83,7 @@ pub(super) enum Told {
     Unknown,
 }
 
-/// Where the item is.
+/// The state of an item, by the judge.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) enum Fate {
     #[default]
@@ -93,13 +94,13 @@ pub(super) enum Fate {
     Dead,
 }
 
-/// A client: its session, and what its program knows.
+/// A client: its session, and the knowledge of its program.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) inbox: Inbox,
     pub(super) session: Arc<Session>,
     pub(super) life: Life,
-    /// What the store knows of the client.
+    /// Whether the store can reach the client.
     pub(super) contact: Contact,
     /// The call whose answer the client waits for, and since when.
     pub(super) call: Option<(CallId, Micros)>,
@@ -122,7 +123,8 @@ pub(super) enum ModelRequest {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ItemInProgram {
     pub(super) delivery: Delivery,
-    /// Until when the program believes in it. `None`: for as long as the process lives.
+    /// The instant until which the program believes in the delivery. `None`: for as long as the
+    /// process lives.
     pub(super) until: Option<Micros>,
 }
 
@@ -180,7 +182,7 @@ impl World {
         self.ghost.broken
     }
 
-    /// The place of an item in the order of pushes.
+    /// Returns the place of an item in the order of pushes.
     pub(super) fn nth(&self, id: ItemId) -> Option<usize> {
         self.ghost.items.iter().position(|tale| tale.id == Some(id.0))
     }
@@ -195,7 +197,7 @@ impl Client {
             patience: bounds.patience(),
             ..SessionConfig::default()
         };
-        // A store tells its clock when it is opened.
+        // A store tells a client its clock when the client opens it.
         let clock = Some((now + STORE_AHEAD, now, now));
         let bearings = Bearings { clock, ..Bearings::default() };
         let session = Session::new(inbox, World::name(), config, bearings);

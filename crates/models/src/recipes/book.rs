@@ -10,10 +10,10 @@ instead of the counting ones, `mutex` instead of the locks and `queue` instead o
 
 Semaphores and locks on Redis are usually a few commands from a book or a blog. Each of them is a
 small program here, over a little Redis that executes one command, one transaction or one script at
-a time. A checker explored all orders of their steps. What follows is the shortest history that
-breaks each. This page is the output of `cargo run -p seinpaal-models -- recipes`, and a test
-compares the two. The same checker finds that our own ledger and sessions keep these promises: see
-[What the models checked](../guarantees.md#what-the-models-checked).
+a time. A checker explored all orders of their steps. Each chapter has the shortest history that
+breaks its recipe. This page is the output of `cargo run -p seinpaal-models -- recipes`, and a test
+compares the two. This checker also explores our own ledger and sessions, which keep these promises:
+see [What the models checked](../guarantees.md#what-the-models-checked).
 
 ";
 

@@ -1,5 +1,5 @@
-//! A counter gives the order, a second sorted set the owners; alone, and under a lock that can
-//! expire.
+//! Recipes in which a counter gives the order and a second sorted set has the owners: alone, under
+//! a lock that can expire, and with a clean-up beside the script that admits.
 
 use super::{Program, ProgramLife, Recipe, RecipeStore};
 
@@ -7,7 +7,7 @@ use super::{Program, ProgramLife, Recipe, RecipeStore};
 #[derive(Clone, Copy)]
 pub(super) struct Counter;
 
-/// The same in a lock.
+/// The recipe in one transaction under a lock that can expire.
 #[derive(Clone, Copy)]
 pub(super) struct LockedCounter;
 
@@ -139,7 +139,7 @@ impl Recipe for LockedCounter {
     }
 }
 
-/// A script admits by count; clean-up is somebody's job on the side.
+/// A script admits by count, and clients clean up in steps of their own.
 #[derive(Clone, Copy)]
 pub(super) struct AsideCleanUp;
 

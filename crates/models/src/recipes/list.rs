@@ -52,7 +52,7 @@ impl Recipe for ListOfPermits {
     }
 }
 
-/// The same list, made by whoever finds none.
+/// A list of permits, made by the first client that finds none.
 #[derive(Clone, Copy)]
 pub(super) struct ListSetUp;
 
@@ -105,7 +105,7 @@ impl Recipe for ListSetUp {
     }
 }
 
-/// A counter for permits, a list to wake by.
+/// A counter of permits, and a list whose items wake waiters.
 #[derive(Clone, Copy)]
 pub(super) struct WakeByList;
 

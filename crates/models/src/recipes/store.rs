@@ -1,4 +1,4 @@
-//! A little Redis: what the recipes need of it, each method one command.
+//! A little Redis with the commands that the recipes need, one method for each.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct RecipeStore {
     /// The server's clock.
     pub now: i64,
-    /// How far the clock of the client that asks is ahead of it.
+    /// How far the clock of the client that asks is ahead of the server's.
     pub asker_ahead: i64,
     strings: BTreeMap<&'static str, i64>,
     expiries: BTreeMap<&'static str, i64>,
@@ -16,7 +16,7 @@ pub struct RecipeStore {
 }
 
 impl RecipeStore {
-    /// What the client that asks takes for the time.
+    /// The time by the clock of the client that asks.
     #[must_use]
     pub fn asker_now(&self) -> i64 {
         self.now + self.asker_ahead
@@ -36,7 +36,7 @@ impl RecipeStore {
         self.strings.get(key).copied()
     }
 
-    /// `SETNX`. Says whether it was set.
+    /// `SETNX`. Returns whether the key was set.
     pub(super) fn setnx(&mut self, key: &'static str, value: i64) -> bool {
         let is_free = !self.strings.contains_key(key);
         if is_free {
@@ -92,7 +92,7 @@ impl RecipeStore {
         self.zsets.get(key).map_or(0, BTreeMap::len)
     }
 
-    /// `ZINTERSTORE key 2 key other WEIGHTS 1 0`: drops what `other` does not have.
+    /// `ZINTERSTORE key 2 key other WEIGHTS 1 0`: drops the members that `other` does not have.
     pub(super) fn zinterstore(&mut self, key: &'static str, other: &'static str) {
         let others = self.zsets.entry(other).or_default().clone();
         self.zsets.entry(key).or_default().retain(|member, _| others.contains_key(member));

@@ -4,7 +4,7 @@ use super::{Program, ProgramLife, Recipe, RecipeStore};
 
 const TTL: i64 = 3;
 
-/// The recipe.
+/// A semaphore of one sorted set, with the clients' timestamps as scores.
 #[derive(Clone, Copy)]
 pub(super) struct Timestamps;
 

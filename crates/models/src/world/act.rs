@@ -116,7 +116,7 @@ impl World {
         self.clients[who].life == Life::Alive
     }
 
-    /// Does the action.
+    /// Applies the action to the world.
     pub fn act(&mut self, bounds: &Bounds, action: Action) {
         match action {
             Action::Want(who, permits, rule, slot) => {
@@ -217,7 +217,7 @@ impl World {
         self.pump(who);
     }
 
-    /// Does what a driver does: timers, calls, events.
+    /// Plays the client's driver: it fires timers, sends calls and takes events.
     pub(super) fn pump(&mut self, who: usize) {
         let now = self.now;
         if self.clients[who].session.poll_timeout().is_none_or(|at| at > now) {

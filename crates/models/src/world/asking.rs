@@ -1,5 +1,5 @@
-//! The rule about asks, told a second time: what a store keeps of them, and whether holders hear
-//! them.
+//! The rule about asks, implemented a second time: which asks a store keeps, and whether holders
+//! hear them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,15 @@ use super::{
     step::{Step, fence_of},
 };
 
-/// How many asks a store keeps of one grant.
+/// The number of asks that a store keeps about one grant.
 const MOST: usize = 8;
 
 /// A ticket, and the fence of its grant.
 type GrantId = (Ticket, u64);
-/// A grant, and who asked for it.
+/// A grant, and the person that asked for it.
 type AskAbout = (Ticket, u64, String);
 
-/// What was asked about grants by the rules, and what their holders have heard of it.
+/// The asks about grants by the rules, and the asks that the holders have heard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskedGrants {
     /// The last people that asked about each grant, in order.
@@ -32,8 +32,8 @@ pub(crate) struct AskedGrants {
     renewed: Vec<GrantId>,
 }
 
-/// An ask of the models. Only its author differs. The same author asks under the same lease, as a
-/// copy of a request does.
+/// Returns an ask of the models. Asks differ only in their author. The lease follows from the
+/// ticket and the author, so that two asks of one author look like a request and its copy.
 pub(super) fn request(ticket: Ticket, by: &str) -> Request {
     let ask = HandOverAsk::new(by, "please").unwrap_or_else(|_| unreachable!("good texts"));
     let of = by.bytes().fold(0, |sum, byte| sum * 256 + u128::from(byte));
@@ -81,8 +81,8 @@ impl AskedGrants {
             && are_same(step, is_new.then_some(ticket))
     }
 
-    /// Notes what the program of this grant has been told. Returns whether this was asked, and is
-    /// told for the first time.
+    /// Notes that the program of this grant was told of an ask. Returns whether such an ask exists
+    /// and is told for the first time.
     fn hear(&mut self, grant: GrantId, by: &str) -> bool {
         let asked = (grant.0, grant.1, by.to_owned());
         self.accepted.contains(&asked) && self.heard.insert(asked)
@@ -106,7 +106,7 @@ impl AskedGrants {
 pub(crate) type AskedThen = Vec<(GrantId, Vec<String>)>;
 
 impl World {
-    /// What a client's next renewal tells it, if the store answers the renewal now.
+    /// Returns the asks that the answer to a client's renewal has, if the store answers now.
     pub(super) fn asked_of(&self, who: usize, batch: &Batch) -> AskedThen {
         let Some(asking) = &self.ghost.asking else { return Vec::new() };
         if !batch.requests.iter().any(|request| matches!(request, Request::Renew(_))) {

@@ -1,4 +1,4 @@
-//! Compares what clients believe to hold with what the ledger has them hold.
+//! Compares the grants that clients believe in with the grants of the ledger.
 
 use seinpaal_proto::{Entry, Standing};
 
@@ -25,9 +25,9 @@ impl World {
         self.ledger.entries().filter(holds)
     }
 
-    /// Looks for a client that believes in a grant that the ledger has ended, or would end at a
-    /// look. A holder may believe in a grant that another has ended until it hears of that, and at
-    /// most for as long as the grant was certain at that moment.
+    /// Looks for a client that believes in a grant that the ledger has ended, or would end at its
+    /// next step. If another client has ended a grant, the holder may believe in it until it hears
+    /// of the end, and at most for as long as the grant was certain when it ended.
     pub(super) fn misbelief(&self) -> Option<Broken> {
         self.beliefs().find_map(|(who, held)| match self.ended_at(who, held) {
             Some(at) => {
@@ -41,7 +41,7 @@ impl World {
     }
 
     /// Returns whether a client believes in a grant that another has ended. Where nothing fails,
-    /// all are told before time passes.
+    /// every such client is told before time passes.
     pub(super) fn is_anybody_untold(&self) -> bool {
         self.beliefs().any(|(who, held)| self.ended_at(who, held).is_some())
     }

@@ -18,13 +18,15 @@ use crate::{
 
 /// How far back instants still count, in ticks: twice the longest lease or place of any model.
 const PAST: u64 = 24;
-/// The same where the store's clock is set: what was new by the client's clock may lie a step
-/// further back by the store's, and what lies back may be ahead again.
+/// The reach of [`PAST`] where the store's clock is set, in ticks. An instant that is new by the
+/// client's clock may lie a step further back by the store's, and an instant in the past may be
+/// ahead again.
 const BACK: u64 = 64;
 
 impl World {
     fn lenses(&self) -> (Lens, Lens) {
-        // Also after the last step: an answer from before it may still be under way.
+        // The longer reach counts after the last step of the clock, too: an answer from before that
+        // step may still be under way.
         let past = if self.is_clock_set { BACK } else { PAST };
         let back = if self.backward_left > 0 { BACK * TICK } else { 0 };
         let own = Lens { now: self.now, tick: TICK, past: past * TICK, back };
@@ -41,7 +43,7 @@ impl Hash for World {
         }
         let looks = InstantViews { store, fences: self.fences_in_order() };
         self.fences_of_holders().for_each(|fence| looks.fence(fence).hash(hasher));
-        // The order of what is under way does not count: anything may arrive first.
+        // The order of parcels does not count, because any of them may arrive first.
         let parcels = self.parcels.iter().map(|parcel| hash_of(parcel, &looks));
         parcels.fold(0_u64, u64::wrapping_add).hash(hasher);
         (self.faults_left, self.forward_left, self.backward_left, self.turns_left).hash(hasher);
@@ -102,7 +104,7 @@ fn fences_in(parcel: &Parcel) -> Vec<Fence> {
     }
 }
 
-/// The grant that a request means. A later grant makes it too late.
+/// The fence of the grant that a request means. The request is too late if a later grant exists.
 fn fence_meant(request: &Request) -> Option<Fence> {
     match request {
         Request::Detach { fence, .. } => Some(*fence),
@@ -126,7 +128,7 @@ fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &InstantViews, hasher: 
         (who, ticket, looks.fence(Fence(*fence)), own.exact(*at)).hash(hasher);
     }
     (attached, terms, is_calm, broken).hash(hasher);
-    // Requests and waiters have the wishes already.
+    // The wishes are in the hashes of requests and waiters already.
     ghost.naming.as_ref().map(|naming| naming.names()).hash(hasher);
     for (ticket, fence, by, is_kept, is_heard) in ghost.asking.iter().flat_map(AskedGrants::facts) {
         (ticket, looks.fence(Fence(fence)), by, is_kept, is_heard).hash(hasher);
@@ -254,7 +256,8 @@ mod tests {
         }
     }
 
-    /// The answer's reading of the clock decides on the deadline of the next batch.
+    /// The two answers differ only in their reading of the store's clock, which decides on the
+    /// deadline of the client's next batch.
     #[test]
     fn an_answer_that_was_made_earlier_is_another_after_the_last_step_of_the_clock_too() {
         let bounds = Bounds { clock_steps: 1, steps_back: 1, clock_step: 30, ..Bounds::BASE };

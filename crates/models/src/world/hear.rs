@@ -1,4 +1,4 @@
-//! What a client's program is told, and what it must never be told.
+//! Judges each event that a client's program hears: no event may be untrue.
 
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ impl World {
             _ => {}
         }
     }
-    /// Returns whether an event is one that nobody may hear where nothing fails (rule 19). Answers
-    /// come before time passes.
+    /// Returns whether no client may hear this event where nothing fails (rule 19). In such a
+    /// history answers come before time passes.
     fn is_alarm(&self, who: usize, event: &Event) -> bool {
         let client = &self.clients[who];
         match event {
@@ -66,8 +66,8 @@ impl World {
         }
     }
 
-    /// Returns whether a refusal has a reason: another client has ended the grant, the limit is
-    /// another, no slot has the name, or an attach found nothing or was not the only one.
+    /// Returns whether a refusal has a reason: another client has ended the grant, another limit is
+    /// in force, no slot has the name, or an attach found no ticket or was not the only attach.
     fn has_reason(&self, who: usize, ticket: Ticket, refusal: &AcquireRefusal) -> bool {
         let is_ended = self.ghost.ended.keys().any(|(whose, of, _)| (*whose, *of) == (who, ticket));
         let is_about_the_limit = matches!(

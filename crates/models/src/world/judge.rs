@@ -15,7 +15,7 @@ use crate::bounds::Bounds;
 pub enum Broken {
     /// The ledger contradicts itself.
     Books,
-    /// The ledger holds more than the limit.
+    /// More permits are held in the ledger than the limit allows.
     Held,
     /// A client believes in a grant that the ledger does not have.
     Believed,
@@ -33,7 +33,7 @@ pub enum Broken {
     Terms,
     /// The slots' names are not what the rules say, or a client got a wrong slot, or none.
     Naming,
-    /// An ask is not kept, or not heard, or did more than to be told.
+    /// An ask is not kept, is not heard, or changed more than the list of asks.
     Asking,
     /// Nothing had failed, and a client was in danger, lost a permit, was refused, or had less than
     /// two thirds of a ttl.
@@ -72,7 +72,8 @@ impl Step<'_> {
                 return Some(Broken::Fence);
             }
             ghost.last_fence = grant.fence;
-            // A request's deadline goes by the store's clock, and moves with it.
+            // A request's deadline goes by the store's clock. If that clock is set back, an old
+            // request may be granted a second time.
             let is_excused = ghost.was_set_back && !bounds.is_strict;
             if !ghost.granted.insert(self.request_of(grant)) && !is_excused {
                 return Some(Broken::Twice);
@@ -84,7 +85,7 @@ impl Step<'_> {
         let is_asked_right = ghost.asking.as_mut().is_none_or(|asking| asking.follow(self));
         let limit = ghost.terms.as_ref().map_or(bounds.limit, RuleOfLimit::in_force);
         let limit = ghost.naming.as_ref().map_or(limit, |naming| naming.in_force(limit));
-        // Where slots have names, `naming` judges who may pass whom.
+        // Where slots have names, `naming` judges which waiter may pass another.
         let has_names = ghost.naming.as_ref().is_some_and(|naming| !naming.names().is_empty());
         let broken = [
             (self.is_above(limit, &grants), Broken::Held),
@@ -98,8 +99,8 @@ impl Step<'_> {
         broken.into_iter().find_map(|(is_broken, rule)| is_broken.then_some(rule))
     }
 
-    /// The tickets that were given up. They are never granted again, however late their requests
-    /// come.
+    /// The tickets that this batch gives up. A ticket that was given up is never granted again,
+    /// however late its requests come.
     fn given_up(&self) -> impl Iterator<Item = Ticket> {
         self.batch.requests.iter().filter_map(|request| match request {
             Request::Cancel { ticket, attach: None, .. } => Some(*ticket),
@@ -122,7 +123,8 @@ impl Step<'_> {
         grants
     }
 
-    /// The request of a grant. One attach is one grant, and so is one ticket.
+    /// The request behind a grant: the attach if there is one, and otherwise the ticket. Each may
+    /// be granted once.
     fn request_of(&self, grant: &JudgedGrant) -> Ticket {
         let is_it = |request: &Request| match request {
             Request::Attach(attach) => (attach.ticket, attach.lease) == (grant.ticket, grant.lease),
@@ -132,15 +134,16 @@ impl Step<'_> {
         if is_attach { Ticket(grant.lease.0) } else { grant.ticket }
     }
 
-    /// Returns whether more is held than the limit, or permits were granted although more was held.
+    /// Returns whether this step granted new permits and more permits are held than the limit.
+    /// Permits that were held before the limit was lowered are no violation.
     fn is_above(&self, limit: u32, grants: &[JudgedGrant]) -> bool {
         let held = self.after.entries().filter(|entry| fence_of(entry).is_some());
         let held: u32 = held.map(|entry| entry.permits).sum();
         grants.iter().any(|grant| grant.is_new) && held > limit
     }
 
-    /// Returns whether a lease ends earlier than before that is not the sender's, that had time
-    /// left, and that the sender may not end.
+    /// Returns whether a lease of another client than the sender ends earlier than before, although
+    /// it had time left and the sender may not end it.
     fn shortens(&self, store_now: Micros, clients: &[Client]) -> bool {
         let clock = self.before.facts().map_or(0, |head| clock_after(head, store_now));
         let others = |e: &&Entry| {
@@ -157,8 +160,8 @@ impl Step<'_> {
     }
 
     /// Returns whether a waiter that stood in line before, and still does, was passed by one that
-    /// came later. A waiter that was passed over keeps its place. A waiter whose place ended, and
-    /// that asks again, stands at the end.
+    /// came later. A waiter that was passed over keeps its place. A waiter whose place has ended
+    /// goes to the end of the line when it asks again.
     fn passes(&self, grants: &[JudgedGrant]) -> bool {
         let in_line = |ticket| self.after.line().any(|e| e.ticket == ticket);
         let stays = |ticket: &Ticket| {
@@ -181,7 +184,7 @@ fn place(ledger: &MemoryState, ticket: Ticket) -> (i64, Ticket) {
     }
 }
 
-/// The bounded clock, told a second time.
+/// The bounded clock, implemented a second time.
 pub(super) fn clock_after(head: &Head, store_now: Micros) -> Micros {
     head.clock + store_now.saturating_sub(head.wall).min(head.bound)
 }

@@ -1,5 +1,5 @@
-//! The rule about names of slots, told a second time: which names there are, and which client gets
-//! which slot.
+//! The rule about names of slots, implemented a second time: which names exist, and which client
+//! gets which slot.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::step::Step;
 /// The slots' names by the rules, and the wishes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Naming {
-    /// The names, from slot 0 up. There are none after they were removed.
+    /// The names, from slot 0 up. The list is empty if slots have no names.
     names: Vec<String>,
     /// The wish of each ticket's program. A mistake on the way to the ledger does not change it.
     wished: BTreeMap<Ticket, &'static str>,
@@ -98,7 +98,7 @@ impl Naming {
     }
 
     /// Returns whether a grant has the slot of its wish and otherwise the lowest slots, and takes
-    /// none from those before it.
+    /// no slot that a waiter before it needs.
     fn is_right(&self, step: &Step<'_>, ticket: Ticket, slots: &Slots) -> bool {
         let wish = self.wish_of(ticket);
         if self.names.is_empty() {
@@ -123,7 +123,7 @@ impl Naming {
         others.all(|slot| !(0..slot).any(|lower| is_free(&lower)))
     }
 
-    /// Returns whether somebody still waits who could have been served.
+    /// Returns whether a waiter is left in line although it could have been served.
     fn is_left_out(&self, step: &Step<'_>) -> bool {
         let mut taken = held_after(step);
         let held: u32 = step.after.entries().filter_map(slots_of).map(Slots::count).sum();
@@ -138,7 +138,7 @@ impl Naming {
         false
     }
 
-    /// The waiters of before that still wait, in their order.
+    /// The waiters that stood in line before the step and still do, in their order.
     fn stayed(&self, step: &Step<'_>) -> impl Iterator<Item = WishingWaiter> {
         let stays = |waiter: &WishingWaiter| place_before(step, waiter.place.1) == waiter.place;
         self.line(step).into_iter().filter(stays)
@@ -189,7 +189,7 @@ fn held_after(step: &Step<'_>) -> BTreeSet<u32> {
     step.after.entries().filter_map(slots_of).flat_map(Slots::iter).collect()
 }
 
-/// The place before the step. Newcomers stand behind all others.
+/// The place of a ticket before the step. Newcomers stand behind all others.
 fn place_before(step: &Step<'_>, ticket: Ticket) -> (i64, Ticket) {
     let entry = step.before.entries().find(|entry| entry.ticket == ticket);
     entry.map_or((i64::MAX, ticket), place_of)

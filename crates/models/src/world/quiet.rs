@@ -1,6 +1,6 @@
-//! Progress, as something to be done within a bound: from any moment on nothing more goes wrong, no
-//! limit is pinned any more, whoever holds gives back at once, and then all that wait are served
-//! and nothing is left.
+//! Progress, as a promise with a bound: from any moment on nothing more goes wrong, no limit is
+//! pinned any more, and each holder gives back at once. Then every waiter must be served in time,
+//! and nothing may be left behind.
 
 use seinpaal_proto::Contact;
 
@@ -10,7 +10,7 @@ use crate::{
     traffic::Life,
 };
 
-/// What did not come about.
+/// The part of progress that failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stuck {
     /// A waiter that can be reached is not served.
@@ -26,11 +26,11 @@ pub enum Stuck {
 }
 
 impl World {
-    /// Runs the quiet schedule. Returns after how many ticks all clients that are not paused were
-    /// served.
+    /// Runs the quiet schedule. Returns the number of ticks until all clients that are not paused
+    /// were served.
     ///
     /// # Errors
-    /// What did not come about in time.
+    /// The part of progress that was not reached in time.
     pub fn quiet(&self, bounds: &Bounds) -> Result<u64, Stuck> {
         let calm = Bounds { faults: 0, wakeups: 16, ..*bounds };
         let most_ticks = 8 * (bounds.ttl + bounds.place);
@@ -49,7 +49,7 @@ impl World {
             return Err(Stuck::Ghost);
         }
         for _ in 0..most_ticks {
-            world.look(&calm); // what a client left behind that is gone, nobody else would
+            world.look(&calm); // nobody else looks at the lease of a client that is gone
             world.unpin(&calm); // names stay while anybody holds or waits
             if world.ledger.is_empty() {
                 return Ok(ticks);
@@ -148,12 +148,12 @@ impl World {
         self.clients.iter().all(|client| client.life == Life::Gone || client.session.is_idle())
     }
 
-    /// Returns whether a client that wants nothing has something at the store. A living client is
-    /// at rest only when the store has confirmed that nothing of it is left, since a lease that
-    /// nobody holds keeps others out until it runs out, and so does a place. There are two
-    /// exceptions. Deadlines move with a store's clock that is set back. And after a pause of two
-    /// ttls the session gives up its release, while the ledger's clock is slow at a name that
-    /// nobody looks at, so the lease may still be there.
+    /// Returns whether the store has a lease or a place of a client that wants nothing. Such a
+    /// lease or place keeps others out until it runs out, so a living client must not rest before
+    /// the store has confirmed that nothing of it is left. There are two exceptions. Deadlines move
+    /// with a store's clock that is set back. After a pause of two ttls the session gives up its
+    /// release, and the lease may still be there, because the ledger's clock is slow at a name that
+    /// nobody looks at.
     fn has_ghosts(&self, bounds: &Bounds) -> bool {
         let may_pause = bounds.faults > 0 && bounds.kinds.contains(&ModelFault::Pause);
         let is_alive = |who: usize| who < self.clients.len() && self.is_alive(who);

@@ -12,7 +12,7 @@ use crate::{
     traffic::{Life, Load},
 };
 
-/// What the store knows of clients.
+/// The store's knowledge of which clients listen.
 pub(super) struct Known<'a>(pub(super) &'a [Client]);
 
 impl Contacts for Known<'_> {
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// Executes what arrives, with the planted mistake if there is one.
+    /// Executes a batch that arrives, with the planted mistake if there is one.
     pub(super) fn take(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let Some(plant) = bounds.plant else { return self.execute(bounds, batch) };
         let planted = plant.request(batch, &self.ledger);
@@ -59,8 +59,8 @@ impl World {
         self.step(bounds, batch)
     }
 
-    /// Executes first what is due and then request by request, so that the limit, the names and the
-    /// asks can be judged after each.
+    /// Expires what is due, and then executes request by request, so that the limit, the names and
+    /// the asks can be judged after each.
     fn execute_in_turn(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let of = |requests| Batch { requests, ..batch.clone() };
         let mut whole = self.step(bounds, &of(Vec::new()));
@@ -74,7 +74,7 @@ impl World {
         whole
     }
 
-    /// Forgets the name as soon as a store may, though nobody asks.
+    /// Forgets the name as soon as a store may, although no request arrives.
     pub(super) fn forget(&mut self, bounds: &Bounds) {
         if self.ledger.is_at_rest() && !self.ledger.is_empty() {
             self.look(bounds);
@@ -103,14 +103,16 @@ impl World {
     }
 
     /// Returns whether a batch asks for a ticket that another client ended so long ago that the
-    /// ledger has forgotten it. Its own client may ask, which was never told and still wants it, or
-    /// a stray copy of its request (docs/guarantees.md, *What the models checked*).
+    /// ledger has forgotten it. The batch may come from the ticket's own client, which was never
+    /// told of the end and still wants the permit, or be a stray copy of that client's request
+    /// (docs/guarantees.md, *What the models checked*).
     fn asks_for_the_forgotten(&self, bounds: &Bounds, batch: &Batch) -> bool {
         let mut ended = self.ghost.ended.iter();
         ended.any(|((_, ticket, _), at)| at + bounds.ttl() <= self.now && asks_for(batch, *ticket))
     }
 
-    /// Sends a wakeup. A wakeup to nobody is lost, and so is one too many.
+    /// Sends a wakeup. A wakeup to a client that does not listen is lost, and so is a wakeup beyond
+    /// `Bounds::wakeups`.
     pub(super) fn post(&mut self, bounds: &Bounds, wakeup: Wakeup) {
         let Some(to) = self.clients.iter().position(|c| c.inbox == wakeup.inbox) else { return };
         let under_way = self.parcels.iter().filter(|parcel| parcel.is_wakeup()).count();

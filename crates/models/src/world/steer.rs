@@ -56,7 +56,8 @@ impl World {
         self.ghost.granted.last().copied().filter(|ticket| !is_here(ticket))
     }
 
-    /// Returns whether a client has nothing to do with a ticket.
+    /// Returns whether a living client neither holds a ticket, nor waits under it, nor has a
+    /// request under way that ends it.
     fn is_strange(&self, who: usize, ticket: Ticket) -> bool {
         let client = &self.clients[who];
         let has = client.held.iter().map(|held| &held.ticket).chain(&client.wanted);
@@ -64,9 +65,9 @@ impl World {
         client.life == Life::Alive && !is_known && !self.is_being_ended_by(who, ticket)
     }
 
-    /// Returns whether a request of the client is under way that ends the ticket. It names no
-    /// grant, so if the client attaches to the ticket again meanwhile, the request ends that hold,
-    /// too. This is not promised (decision 28).
+    /// Returns whether a request of the client that ends the ticket is under way. The request names
+    /// no grant, so it also ends a hold for which the client attaches to the ticket meanwhile. The
+    /// models avoid that case, because nothing is promised about it (decision 28).
     fn is_being_ended_by(&self, who: usize, ticket: Ticket) -> bool {
         let ends = |request: &Request| match request {
             Request::Release { ticket: ended, .. } => *ended == ticket,
@@ -127,7 +128,7 @@ impl World {
         wakeups.into_iter().for_each(|wakeup| self.post(bounds, wakeup));
     }
 
-    /// Notes the grants of others that this batch has ended. The batch names them.
+    /// Notes the grants of others that this batch ended by name.
     pub(super) fn note_endings(&mut self, before: &MemoryState, batch: &Batch) {
         for entry in before.entries().filter(|entry| is_ended_by(batch, entry.ticket)) {
             let owner = self.clients.iter().position(|client| Some(client.inbox) == entry.inbox);

@@ -1,4 +1,4 @@
-//! Rule 11, told a second time: which limit is in force.
+//! Rule 11, implemented a second time: which limit is in force.
 
 use seinpaal_proto::{Acquire, Configure, OnMismatch, Reply, Request};
 

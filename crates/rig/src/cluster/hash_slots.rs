@@ -1,4 +1,4 @@
-//! Which node owns which hash slot, and how hash slots move.
+//! The owners of hash slots, and moves of hash slots.
 
 use super::RedisCluster;
 use crate::process::until;
@@ -7,7 +7,7 @@ impl RedisCluster {
     /// Returns the node that owns a key's hash slot, as the node `asked` sees it.
     ///
     /// # Panics
-    /// If it does not know.
+    /// If the node does not know.
     #[must_use]
     pub fn owner_of(&self, key: &str) -> usize {
         let hash_slot = self.hash_slot_of(key);
@@ -18,7 +18,7 @@ impl RedisCluster {
     /// Waits until a node that is up owns the hash slot of a key.
     ///
     /// # Panics
-    /// If none does.
+    /// If no node takes the hash slot within a minute.
     pub fn await_owner(&self, key: &str) {
         let hash_slot = self.hash_slot_of(key);
         until("nobody takes over", || (0..self.nodes.len()).any(|i| self.owns(i, hash_slot)));
@@ -40,8 +40,8 @@ impl RedisCluster {
         id.is_some_and(|id| node.says_that_owns(&id, hash_slot))
     }
 
-    /// Begins to move a hash slot. From then on `from` sends clients to `to` for each key that it
-    /// does not have.
+    /// Begins to move a hash slot. From then on `from` redirects clients to `to` for each key that
+    /// `from` does not have.
     pub fn begin_move(&self, hash_slot: usize, from: usize, to: usize) {
         let hash_slot = hash_slot.to_string();
         let (from_id, to_id) = (self.nodes[from].id(), self.nodes[to].id());
@@ -59,7 +59,7 @@ impl RedisCluster {
     /// Ends a move: `to` owns the hash slot, and all nodes know that.
     ///
     /// # Panics
-    /// If they do not come to agree.
+    /// If the nodes do not come to agree.
     pub fn end_move(&self, hash_slot: usize, from: usize, to: usize) {
         let (text, id) = (hash_slot.to_string(), self.nodes[to].id());
         self.nodes[to].say(&["CLUSTER", "SETSLOT", &text, "NODE", &id]);
@@ -71,10 +71,10 @@ impl RedisCluster {
         });
     }
 
-    /// Moves a hash slot with all its keys, one key at a time, as tools do.
+    /// Moves a hash slot with all its keys, one key at a time, as the tools of Redis do.
     ///
     /// # Panics
-    /// If a node will not.
+    /// If a node refuses.
     pub fn move_hash_slot(&self, hash_slot: usize, from: usize, to: usize) {
         self.begin_move(hash_slot, from, to);
         loop {

@@ -64,7 +64,7 @@ impl Node {
         &self.server
     }
 
-    /// Returns whether the node is up, which it is until it is killed.
+    /// Returns whether the node is up. It is up until it is killed.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.server.is_up()
@@ -86,7 +86,7 @@ impl Node {
     /// each line.
     ///
     /// # Panics
-    /// If the node refuses it or is not there.
+    /// If the node refuses the command or is not there.
     pub fn say(&self, words: &[&str]) -> String {
         self.answer(words).unwrap_or_else(|why| panic!("{words:?} on port {}: {why}", self.port()))
     }
@@ -132,10 +132,10 @@ impl Node {
         offset.and_then(|offset| offset.trim().parse().ok()).expect("a master says its offset")
     }
 
-    /// How far each replica that is online has acknowledged.
+    /// The offset that each online replica has acknowledged.
     ///
     /// # Panics
-    /// If it has none: it would be in step with nobody.
+    /// If no replica is online, because a test would then wait for nothing.
     pub(super) fn offsets_of_replicas(&self) -> Vec<u64> {
         let info = self.say(&["INFO", "replication"]);
         let replicas = info.lines().filter(|line| line.contains("state=online"));

@@ -1,4 +1,4 @@
-//! How the proxy passes bytes on, and what it does to them.
+//! The passing of bytes, and the faults that the proxy's mode makes.
 
 use std::{
     io::{self, Read, Write},
@@ -42,9 +42,9 @@ impl ProxyState {
         self.wait_while_held();
         let Ok(server) = TcpStream::connect(("127.0.0.1", self.upstream.load(Ordering::SeqCst)))
         else {
-            return; // the client is dropped: the server is not there
+            return; // the server is not there, so the client's connection ends, too
         };
-        let _ = (client.set_nodelay(true), server.set_nodelay(true)); // only a matter of speed
+        let _ = (client.set_nodelay(true), server.set_nodelay(true)); // an error only costs speed
         let (client, server) = (Arc::new(client), Arc::new(server));
         self.keep([&client, &server]);
         if *lock(&self.mode) == Mode::Refuse {
@@ -57,8 +57,8 @@ impl ProxyState {
         self.copy(Direction::Request, &connection);
     }
 
-    /// Remembers the streams of a connection, so that it can be cut. Forgets those that have ended,
-    /// or a run of a day would use up the descriptors of this process.
+    /// Remembers the streams of a connection, so that it can be cut. Forgets streams that have
+    /// ended. Otherwise a run of a day would use up the descriptors of this process.
     fn keep(&self, streams: [&Arc<TcpStream>; 2]) {
         let mut kept = lock(&self.streams);
         kept.retain(|stream| stream.strong_count() > 0);
@@ -75,7 +75,7 @@ impl ProxyState {
                 return;
             }
         }
-        let _ = to.shutdown(Shutdown::Write); // as the other side did
+        let _ = to.shutdown(Shutdown::Write); // as the other side did to this direction
     }
 
     /// Passes bytes on. An error means that the connection must be cut.
@@ -129,8 +129,8 @@ impl ProxyState {
         to.write_all(bytes)
     }
 
-    /// Returns what to do to this many bytes in this direction. A mode that happens once is over
-    /// then.
+    /// Returns what to do to this many bytes in this direction. A mode that happens once ends with
+    /// that.
     fn take(&self, way: Direction, length: usize) -> Mode {
         let mut mode = lock(&self.mode);
         match *mode {

@@ -142,7 +142,7 @@ fn connections_die_without_a_word_and_new_ones_live() {
 }
 
 #[test]
-fn whoever_is_refused_hears_the_end_of_the_connection() {
+fn a_refused_client_hears_the_end_of_the_connection() {
     let (proxy, _client) = talk();
     proxy.set(Mode::Refuse);
     let mut next = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();

@@ -1,4 +1,4 @@
-//! How a server starts, and all the ways in which it ends.
+//! The start of a server, and all the ways in which it ends.
 
 use std::{
     fs::{self, File},
@@ -20,11 +20,11 @@ use crate::{
 };
 
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// The arguments of all servers, unless a server's own arguments say otherwise.
+/// The arguments of every server, unless the server's own arguments override them.
 const USUAL: [&str; 6] = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
 
 impl RedisServer {
-    /// Kills the server (`SIGKILL`). All that was not on disk is gone.
+    /// Kills the server (`SIGKILL`). Data that was not on disk is gone.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             end(&mut child);
@@ -40,10 +40,10 @@ impl RedisServer {
         self.directory = tempfile::tempdir().expect("a temporary directory");
     }
 
-    /// Starts the server again at the same place, whether it was killed or not.
+    /// Starts the server again on the same port and directory. Kills it first if it is up.
     ///
     /// # Panics
-    /// If it does not start.
+    /// If the server does not start.
     pub fn start_again(&mut self) {
         self.try_start_again().unwrap_or_else(|error| panic!("{error}"));
     }
@@ -51,7 +51,7 @@ impl RedisServer {
     /// Starts the server again with other arguments.
     ///
     /// # Panics
-    /// If it does not start.
+    /// If the server does not start.
     pub fn start_again_with(&mut self, arguments: &[&str]) {
         self.arguments = arguments.iter().map(ToString::to_string).collect();
         self.start_again();
@@ -60,7 +60,7 @@ impl RedisServer {
     /// As [`start_again`](Self::start_again).
     ///
     /// # Errors
-    /// If it does not start.
+    /// If the server does not start.
     pub fn try_start_again(&mut self) -> io::Result<()> {
         self.kill();
         let log = File::options().create(true).append(true).open(self.log())?;
@@ -69,10 +69,11 @@ impl RedisServer {
         self.await_answer()
     }
 
-    /// Stops the server without ending it (`SIGSTOP`): it takes connections and answers nothing.
+    /// Stops the server without ending it (`SIGSTOP`): the kernel accepts connections, and nothing
+    /// answers.
     ///
     /// # Panics
-    /// If it was killed.
+    /// If the server was killed.
     pub fn pause(&self) {
         signal(self.pid(), Signal::STOP);
     }
@@ -80,7 +81,7 @@ impl RedisServer {
     /// Lets a stopped server go on.
     ///
     /// # Panics
-    /// If it was killed.
+    /// If the server was killed.
     pub fn resume(&self) {
         signal(self.pid(), Signal::CONT);
     }

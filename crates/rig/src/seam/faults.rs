@@ -1,4 +1,4 @@
-//! The piece between a client and its store that makes calls go wrong by a script.
+//! A [`Between`] that makes calls go wrong by a script.
 
 use std::future::{Future, pending};
 
@@ -48,8 +48,8 @@ fn is_one_of(operation: SeamCall, wanted: SeamCall) -> bool {
     operation == wanted || operation == SeamCall::Any
 }
 
-/// An error of this script. Its text says so, because the error may show up in the output of a
-/// test.
+/// An error of this script. Its text names the script, because the error may show up in the output
+/// of a test.
 fn error(kind: StoreErrorKind, certainty: Certainty) -> StoreError {
     StoreError::new(kind, certainty, format!("the script of faults says {kind:?}, {certainty:?}"))
 }
@@ -58,7 +58,7 @@ fn unheard() -> StoreError {
     error(StoreErrorKind::Unreachable, Certainty::Unknown)
 }
 
-/// Makes a call go wrong. Each time this calls `call`, the request arrives once more.
+/// Makes a call go wrong. The request arrives once for each time that `call` is called.
 async fn spoil<T, E, F>(
     fault: Option<Fault>,
     call: impl Fn() -> F,
@@ -81,7 +81,7 @@ where
         }
         Some(Fault::Fail(kind)) => Err(says(error(kind, Certainty::NotExecuted))),
         Some(Fault::Silence(time)) => {
-            let _ = call().await; // nobody hears what it was
+            let _ = call().await; // the caller never hears this answer
             tokio::time::sleep(time).await;
             Err(says(unheard()))
         }
@@ -137,7 +137,7 @@ impl Between for Faults {
         let Some(fault) = self.take(|operation| is_one_of(operation, SeamCall::Guarded)) else {
             return Some(first);
         };
-        drop(first); // it was not polled, so nothing was sent
+        drop(first); // it was not polled, so it has sent nothing
         let again = move || store.guarded(write).unwrap_or_else(|| Box::pin(pending()));
         Some(Box::pin(spoil(Some(fault), again, unwritten)))
     }
@@ -168,14 +168,14 @@ impl Between for Faults {
                 let client = client.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(time).await;
-                    let _ = client.send(news); // a client that is gone hears nothing
+                    let _ = client.send(news); // an error means that the client is gone
                 });
                 return;
             }
             Some(_) => 0,
         };
         for _ in 0..times {
-            let _ = client.send(news.clone()); // a client that is gone hears nothing
+            let _ = client.send(news.clone()); // an error means that the client is gone
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A script of faults: which call goes wrong next, and how.
+//! A script of faults: the calls that go wrong, and their faults.
 
 use std::{
     collections::VecDeque,
@@ -9,7 +9,7 @@ use std::{
 
 use seinpaal_store::StoreErrorKind;
 
-/// What goes wrong with a call.
+/// A fault of a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fault {
     /// The request does not arrive. The caller learns that it may have been executed.
@@ -23,7 +23,7 @@ pub enum Fault {
     /// The store refuses the request with this kind of error, and executes nothing.
     Fail(StoreErrorKind),
     /// The store executes the request. For this long the caller hears neither an answer nor an
-    /// error. Then it learns that nobody knows whether the request was executed.
+    /// error. Then the caller gets the error that the request may have been executed.
     Silence(Duration),
 }
 
@@ -90,8 +90,8 @@ struct Script {
 }
 
 impl Faults {
-    /// Makes the next call of this operation go wrong. Several such faults happen in the order of
-    /// these calls, one a call.
+    /// Makes the next call of this operation go wrong. If `next` is called several times, the
+    /// faults happen one a call, in that order.
     pub fn next(&self, operation: SeamCall, fault: Fault) {
         self.lock().lines.push_back(ScriptLine { operation, fault, is_lasting: false });
     }
@@ -107,8 +107,8 @@ impl Faults {
         self.lock().lines.clear();
     }
 
-    /// How many faults of [`next`](Self::next) have not happened. A test that ends with some of
-    /// them left has not tested what it says.
+    /// How many faults of [`next`](Self::next) have not happened. A test that ends with faults left
+    /// has not tested what its name says.
     #[must_use]
     pub fn left(&self) -> usize {
         self.lock().lines.iter().filter(|line| !line.is_lasting).count()

@@ -1,4 +1,4 @@
-//! Very many streams at once, some of them read by nobody.
+//! Very many streams at once, some of which no client reads.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use super::{
     say,
 };
 
-/// The kernel ends a connection that accepts nothing after 30 s.
+/// Longer than the 30 s after which the kernel ends a connection whose client reads nothing.
 const BOUND: Duration = Duration::from_secs(90);
 
-/// Opens the pages that nobody reads.
+/// Opens the pages that no client reads.
 pub(super) async fn open(plan: &Plan, serve: &Serve) -> Fallible<Vec<TcpStream>> {
     let mut deaf = Vec::new();
     for number in 0..plan.deaf {
@@ -23,7 +23,8 @@ pub(super) async fn open(plan: &Plan, serve: &Serve) -> Fallible<Vec<TcpStream>>
     Ok(deaf)
 }
 
-/// What one page more gets, how long other pages take, and what is left when all have gone.
+/// Measures how long another page takes, which answer a stream beyond the bound gets, and how many
+/// files and how much memory are left when all clients have gone.
 pub(super) async fn look(
     plan: &Plan,
     serve: &Serve,
@@ -45,7 +46,7 @@ pub(super) async fn look(
     say("files that are not of pages that are read", &format!("{left}, {seconds} s later"));
     say("memory of serve then", &format!("{:.0} MB", serve.memory()? as f64 / 1e6));
     drop(deaf);
-    // The places of those that were not read are taken by others, until there is none.
+    // Other streams take the places of the unread ones, until no place is left.
     let mut more = Vec::new();
     let refused = loop {
         let answer = page::begin(serve.address(), "/live?of=name&n=more").await?;
@@ -56,7 +57,10 @@ pub(super) async fn look(
     };
     let words = refused.lines().last().unwrap_or_default();
     say("streams until one is refused", &format!("{}", open.len() + more.len()));
-    say("what that one gets", &format!("{}: {words}", refused.lines().next().unwrap_or_default()));
+    say(
+        "the answer to that stream",
+        &format!("{}: {words}", refused.lines().next().unwrap_or_default()),
+    );
     drop((open, more));
     let began = Instant::now();
     while serve.files()? > 100 && began.elapsed() < BOUND {

@@ -1,8 +1,8 @@
-//! What many open pages cost, and what a scrape of many names costs. Starts a Redis server and
-//! `serve`, each a process of its own, and loads both.
+//! Measures the cost of many open pages, and of a scrape of many names. Starts a Redis server and
+//! `serve`, each as a process of its own, and loads both.
 //!
-//! With `--deaf N`, N more pages are opened and never read. Then streams are opened up to the
-//! bound, and the answer to one more is printed.
+//! With `--deaf N`, it opens N more pages and never reads them. Then it opens streams up to the
+//! bound, and prints the answer to one more.
 
 mod crowd;
 mod page;
@@ -22,19 +22,19 @@ use seinpaal_rig::RedisServer;
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
-/// How many permits are taken at once, and names set.
+/// How many permits are taken, or names set, at the same time.
 const AT_ONCE: usize = 256;
 /// How often the delay of an update is measured.
 const UPDATES: usize = 40;
 
-/// What is to be done.
+/// The plan of a measurement.
 struct Plan {
     pages: usize,
     permits: usize,
     watched: usize,
     names: usize,
     seconds: u64,
-    /// Pages that nobody reads.
+    /// The number of pages that no client reads.
     deaf: usize,
 }
 
@@ -76,18 +76,19 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The name that a page, or a permit, is of.
+    /// Returns the name of a page or a permit.
     fn name(&self, number: usize) -> String {
         format!("load/{:03}", number % self.watched)
     }
 }
 
-/// A figure, as a row of a table.
+/// Prints a figure as a row of a table.
 fn say(what: &str, figure: &str) {
     println!("| {what} | {figure} |");
 }
 
-/// Live permits, then open pages as well: processor time, commands, and how long an update takes.
+/// Measures processor time and commands with live permits alone, and then with open pages, too.
+/// Measures how long an update takes.
 async fn pages(
     plan: &Plan,
     redis: &RedisServer,
@@ -129,7 +130,8 @@ async fn hold(plan: &Plan, seinpaal: &Seinpaal) -> Fallible<Vec<Permit>> {
     Ok(taken.into_iter().collect::<Result<_, _>>()?)
 }
 
-/// The share of a core that serve takes, and the commands that the server does in a second.
+/// Returns the share of a core that `serve` takes, and the number of commands that the server
+/// executes in a second.
 async fn load(redis: &RedisServer, serve: &Serve, window: Duration) -> Fallible<(f64, f64)> {
     let (cpu, commands, started) = (serve.processor_time()?, commands(redis)?, Instant::now());
     tokio::time::sleep(window).await;
@@ -144,7 +146,7 @@ fn commands(redis: &RedisServer) -> Fallible<u64> {
     Ok(line.ok_or("the server counts no commands")?.trim().parse()?)
 }
 
-/// The time from just before a permit is asked for until each page of its name shows it.
+/// Measures the time from just before a request until each page of its name shows it.
 async fn updates(plan: &Plan, seinpaal: &Seinpaal, open: &[Page]) -> Fallible<()> {
     let mut delays = Vec::new();
     for number in 0..UPDATES {
@@ -153,8 +155,8 @@ async fn updates(plan: &Plan, seinpaal: &Seinpaal, open: &[Page]) -> Fallible<()
         let started = Instant::now();
         let waits: Vec<_> = watching.map(|page| page.until_shown(&mark)).collect();
         let limit = u32::try_from(plan.permits)?.max(1) + 1;
-        // The request waits, since the few waiters are all listed, while of the holders a page
-        // lists the first only.
+        // The request asks for all permits, so it waits. A page lists all of a few waiters, but
+        // only the first holders.
         let waiter =
             seinpaal.semaphore(&name).limit(limit).acquire().permits(limit).label("m", &mark);
         let waiting = tokio::spawn(async move { waiter.await.map(drop) });
@@ -175,7 +177,7 @@ async fn updates(plan: &Plan, seinpaal: &Seinpaal, open: &[Page]) -> Fallible<()
     Ok(())
 }
 
-/// Names with a limit of their own, and how long `/metrics` takes.
+/// Sets the limit of many names, and measures how long `/metrics` takes.
 async fn scrapes(plan: &Plan, seinpaal: &Seinpaal, serve: &Serve) -> Fallible<()> {
     let sets = (0..plan.names).map(|number| {
         let semaphore = seinpaal.semaphore(&format!("many/{number:06}"));
@@ -193,7 +195,7 @@ async fn scrapes(plan: &Plan, seinpaal: &Seinpaal, serve: &Serve) -> Fallible<()
             text.len(),
             text.lines().filter(|line| line.starts_with("seinpaal_permits_held{")).count(),
         );
-        // A list is read again when it is ten times as old as the reading took.
+        // `serve` reads a list again when it is ten times as old as the reading took.
         tokio::time::sleep(started.elapsed() * 11).await;
     }
     say(&format!("/metrics with {} names, three times", plan.names), &times.join(", "));

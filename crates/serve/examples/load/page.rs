@@ -1,4 +1,4 @@
-//! A page that is open: its stream, read as a browser reads it.
+//! An open page: its stream, read as a browser reads it.
 
 use std::{
     sync::{
@@ -19,10 +19,10 @@ use super::Fallible;
 
 const BOUND: Duration = Duration::from_secs(120);
 
-/// The text that somebody waits for, and whom to tell when it has come.
+/// The text that the measurement waits for, and the sender that reports its arrival.
 type Wanted = Arc<Mutex<Option<(String, oneshot::Sender<Instant>)>>>;
 
-/// A stream that is read until this is dropped.
+/// A stream that is read until this value is dropped.
 pub(super) struct Page {
     name: String,
     bytes: Arc<AtomicU64>,
@@ -54,7 +54,7 @@ impl Page {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The instant at which this text comes, from now on.
+    /// Returns the next instant at which this text arrives.
     pub(super) fn until_shown(
         &self,
         text: &str,
@@ -67,7 +67,7 @@ impl Page {
     }
 }
 
-/// A stream that is asked for and never read. Its window is soon full.
+/// Opens a stream and never reads it. Its window is soon full.
 pub(super) async fn unread(address: &str, name: &str) -> Fallible<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.set_recv_buffer_size(4096)?;
@@ -76,7 +76,7 @@ pub(super) async fn unread(address: &str, name: &str) -> Fallible<TcpStream> {
     Ok(socket)
 }
 
-/// A request, and the beginning of its answer.
+/// Sends a request, and reads the beginning of its answer.
 pub(super) async fn begin(address: &str, path: &str) -> Fallible<(TcpStream, String)> {
     let mut socket = TcpStream::connect(address).await?;
     socket.write_all(request(path, "keep-alive").as_bytes()).await?;
@@ -99,7 +99,7 @@ async fn read_on(mut socket: TcpStream, bytes: Arc<AtomicU64>, wanted: Wanted) {
         if let Some((_, teller)) = wanted.take_if(|_| found) {
             let _ = teller.send(Instant::now());
         }
-        // A text may have come in two pieces.
+        // A text may arrive in two pieces, so the end of the bytes is kept.
         rest.drain(..rest.len().saturating_sub(64));
     }
 }
@@ -108,7 +108,7 @@ fn holds(bytes: &[u8], text: &[u8]) -> bool {
     bytes.windows(text.len()).any(|window| window == text)
 }
 
-/// The whole answer to a request.
+/// Sends a request, and returns the whole answer.
 pub(super) async fn get(address: &str, path: &str) -> Fallible<String> {
     let mut socket = TcpStream::connect(address).await?;
     socket.write_all(request(path, "close").as_bytes()).await?;

@@ -1,4 +1,4 @@
-//! `serve` as a process of its own, and what it takes of the machine.
+//! `serve` as a process of its own, and its use of the machine.
 
 use std::{
     env, fs,
@@ -13,16 +13,16 @@ use tokio::net::TcpListener;
 
 use super::Fallible;
 
-/// Linux tells programs processor time in hundredths of a second, always.
+/// Linux always reports processor time in hundredths of a second. This is their number in a second.
 const TICKS: u64 = 100;
 
-/// The process. It ends when this is dropped.
+/// The process. It ends when this value is dropped.
 pub(super) struct Serve {
     process: Child,
     address: String,
 }
 
-/// Serves the pages of a store, and prints where.
+/// Serves the pages of a store, and prints their address.
 pub(super) async fn serve(store: &str, streams: usize) -> Fallible<()> {
     let seinpaal = Seinpaal::connect(store).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -49,12 +49,12 @@ impl Serve {
         &self.address
     }
 
-    /// How many files it has open: a connection is one.
+    /// Returns how many files the process has open. Each connection is one.
     pub(super) fn files(&self) -> Fallible<usize> {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.process.id()))?.count())
     }
 
-    /// The processor time of the process, in user and in kernel mode.
+    /// Returns the processor time of the process, in user and in kernel mode.
     pub(super) fn processor_time(&self) -> Fallible<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let (_, fields) = stat.rsplit_once(") ").ok_or("not a stat")?;
@@ -63,7 +63,7 @@ impl Serve {
         Ok(Duration::from_millis(ticks * 1000 / TICKS))
     }
 
-    /// How much memory the process takes, in bytes.
+    /// Returns how much memory the process takes, in bytes.
     pub(super) fn memory(&self) -> Fallible<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! The actions: what each needs, and what it does.
+//! The actions: their needs, and their effects.
 
 use seinpaal::{ItemId, ItemState, MIN_TTL};
 use seinpaal_words::matching::Matching;
@@ -27,8 +27,8 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// The deed for this ticket or item, or with this number. `None` if the target is not what the
-    /// action needs.
+    /// Makes the deed for this ticket or item, or with this number. `None` if the action needs
+    /// another kind of target.
     pub(crate) fn deed(
         self,
         target: &str,
@@ -63,7 +63,8 @@ impl Verb {
         matches!(self, Self::Limit | Self::QueueLimit | Self::Reserve)
     }
 
-    /// What the form says of the number for which it asks. It is empty if it asks for none.
+    /// Returns the label of the number for which the form asks. It is empty if the form asks for
+    /// none.
     pub(crate) fn number_asked(self) -> &'static str {
         match self {
             Self::Reserve => "How many",
@@ -72,7 +73,7 @@ impl Verb {
         }
     }
 
-    /// Returns whether the form asks for how long.
+    /// Returns whether the form asks for a length of time.
     pub(crate) fn asks_length(self) -> bool {
         self == Self::Reserve
     }
@@ -92,12 +93,14 @@ impl Verb {
         needs.contains(&self)
     }
 
-    /// Returns whether the name has to be typed, because very much is lost at once.
+    /// Returns whether the visitor has to type the name, because the action may destroy many items
+    /// at once.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Self::Purge | Self::CancelAll | Self::DropAll)
     }
 
-    /// The question of an action that concerns many items. `*` stands for how many, and which.
+    /// Returns the question of an action on many items. `*` stands for the description of these
+    /// items.
     pub(crate) fn of_many(self, state: ItemState) -> Option<&'static str> {
         match self {
             Self::CancelAll => Some(match state {

@@ -15,7 +15,7 @@ pub(crate) struct ActionWords {
     pub(crate) button: &'static str,
     pub(crate) keep: &'static str,
     pub(crate) done: &'static str,
-    /// What the action ends cannot be had back.
+    /// Whether the action cannot be undone.
     pub(crate) is_dangerous: bool,
 }
 
@@ -25,7 +25,7 @@ impl ActionWords {
         WORDS.iter().find(|words| words.word == word)
     }
 
-    /// What comes of the action, if it is done to items of this state.
+    /// Returns the consequence of the action for items of this state.
     pub(crate) fn consequence(&self, state: ItemState) -> &'static str {
         match self.verb {
             Verb::CancelAll if state != ItemState::InWork => CANCELS_WAITING,
@@ -34,15 +34,15 @@ impl ActionWords {
     }
 }
 
-const CANCELS_WAITING: &str = "All of them, not only those on the page, are taken out for good. What a worker takes in the meantime stays, and so does what is pushed from now on.";
+const CANCELS_WAITING: &str = "All of them, not only those on the page, are taken out for good. Items that a worker takes in the meantime stay, and so do items that are pushed from now on.";
 
-/// One for each action.
+/// The words of all actions.
 const WORDS: [ActionWords; 16] = [
     ActionWords {
         verb: Verb::Limit,
         word: "limit",
         question: "Set the limit?",
-        consequence: "This limit overrides what callers state, until it is unset. A limit below what is held evicts nobody, and admits nobody until enough permits are given back. 0 admits nobody. Leave the number empty to unset a limit.",
+        consequence: "This limit overrides what callers state, until it is unset. A limit below the number of held permits evicts nobody, and admits nobody until enough permits are given back. 0 admits nobody. Leave the number empty to unset a limit.",
         button: "Set the limit",
         keep: "Leave it",
         done: "The limit was changed.",
@@ -52,7 +52,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::Pause,
         word: "pause",
         question: "Pause it?",
-        consequence: "Holders keep their permits. Nobody new gets in until somebody resumes the name. The reason is shown to everybody who waits.",
+        consequence: "Holders keep their permits. Nobody new gets in until somebody resumes the name. Every waiter is shown the reason.",
         button: "Pause it",
         keep: "Leave it open",
         done: "Paused.",
@@ -62,7 +62,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::Resume,
         word: "resume",
         question: "Resume it?",
-        consequence: "Those who fit get in at once, in their order.",
+        consequence: "Waiters that fit get in at once, in their order.",
         button: "Resume it",
         keep: "Leave it paused",
         done: "Resumed.",
@@ -92,7 +92,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::Reserve,
         word: "reserve",
         question: "Reserve permits?",
-        consequence: "You hold them, with your reason, until the time is over. They have to be free now; a reservation does not wait in line. To give them back sooner, evict the reservation.",
+        consequence: "You hold them, with your reason, until the time is over. They have to be free now, because a reservation does not wait in line. To give them back sooner, evict the reservation.",
         button: "Reserve them",
         keep: "Leave them free",
         done: "Reserved.",
@@ -102,7 +102,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::QueueLimit,
         word: "queue-limit",
         question: "Set how many items may be in work?",
-        consequence: "What is in work stays in work. Leave the number empty for any number.",
+        consequence: "Items in work stay in work. Leave the number empty for any number.",
         button: "Set the limit",
         keep: "Leave it",
         done: "The limit was changed.",
@@ -112,7 +112,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::QueuePause,
         word: "queue-pause",
         question: "Pause the queue?",
-        consequence: "What is in work stays in work. Nothing is delivered until somebody resumes it.",
+        consequence: "Items in work stay in work. Nothing is delivered until somebody resumes the queue.",
         button: "Pause it",
         keep: "Leave it open",
         done: "Paused.",
@@ -132,7 +132,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::Purge,
         word: "purge",
         question: "Purge the queue?",
-        consequence: "Everything that is ready or delayed is taken out for good. What is in work stays, and so do dead letters.",
+        consequence: "All ready and delayed items are taken out for good. Items in work and dead letters stay.",
         button: "Purge it",
         keep: "Keep the items",
         done: "Purged.",
@@ -151,8 +151,8 @@ const WORDS: [ActionWords; 16] = [
     ActionWords {
         verb: Verb::CancelAll,
         word: "cancel-all",
-        question: "Cancel what matches?",
-        consequence: "All of them, not only those on the page, are taken out for good, and their workers are told at once. What is delivered from now on stays.",
+        question: "Cancel the items that match?",
+        consequence: "All of them, not only those on the page, are taken out for good, and their workers are told at once. Items that are delivered from now on stay.",
         button: "Cancel all of them",
         keep: "Keep them",
         done: "Cancelled.",
@@ -172,7 +172,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::ReplayAll,
         word: "replay-all",
         question: "Replay all dead letters?",
-        consequence: "All of them, not only those on the page, become items again at the end of the line. What dies from now on stays dead.",
+        consequence: "All of them, not only those on the page, become items again at the end of the line. Items that die from now on stay dead.",
         button: "Replay all",
         keep: "Leave them",
         done: "Replayed.",
@@ -192,7 +192,7 @@ const WORDS: [ActionWords; 16] = [
         verb: Verb::DropAll,
         word: "drop-all",
         question: "Drop all dead letters?",
-        consequence: "All of them, not only those on the page, are forgotten for good, with their payloads. What dies from now on stays.",
+        consequence: "All of them, not only those on the page, are forgotten for good, with their payloads. Items that die from now on stay.",
         button: "Drop all",
         keep: "Keep them",
         done: "Dropped.",
@@ -200,8 +200,8 @@ const WORDS: [ActionWords; 16] = [
     },
 ];
 
-/// The message on the page to which the browser returns, with the number of items that were
-/// concerned.
+/// Returns the message on the page to which the browser returns, with the number of items that were
+/// changed.
 pub(crate) fn done(word: &str, count: &str) -> String {
     let Some(words) = ActionWords::find(word) else { return String::new() };
     match count.parse::<u64>() {

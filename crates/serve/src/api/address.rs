@@ -24,7 +24,7 @@ pub(super) struct OfTicket {
     pub(super) ticket: String,
 }
 
-/// An item of a queue, in nobody's hand.
+/// An item of a queue.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct OfItem {
@@ -36,7 +36,7 @@ pub(super) struct OfItem {
     pub(super) item: u64,
 }
 
-/// An item in hand.
+/// A delivery: an item in the hands of a worker.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct OfDelivery {
@@ -45,8 +45,8 @@ pub(super) struct OfDelivery {
     pub(super) delivery: String,
 }
 
-/// The header by which the same request gets the same answer. It is read by
-/// [`replay`](crate::replay).
+/// The header that makes repetitions of a request get the same answer. [`replay`](crate::replay)
+/// reads it.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "only the document reads it")]

@@ -1,4 +1,4 @@
-//! Reads bodies, paths and queries strictly. An error in them is a problem like any other.
+//! Reads bodies, paths and queries strictly. A mistake in them is answered as a problem.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -17,8 +17,8 @@ use crate::{
     problem::Problem,
 };
 
-/// How long a client may take to send a body. One that sends half of it would otherwise keep its
-/// connection for good.
+/// How long a client may take to send a body. Without a bound, a client that sends half of a body
+/// would keep its connection for good.
 const BODY_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A body of JSON.
@@ -41,12 +41,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             };
             Problem::new(refused.status(), title, refused.body_text())
         })?;
-        // Only an object will do. Serde alone would take a list of the fields, too.
+        // A body must be an object. Serde alone would accept a list of the fields, too.
         T::deserialize(whole(Value::Object(fields))).map(Self).map_err(Problem::bad)
     }
 }
 
-/// The value with 40 for 40.0, which is the same number in JSON.
+/// Replaces numbers such as 40.0 by 40, which is the same number in JSON.
 fn whole(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -60,7 +60,7 @@ fn whole(value: Value) -> Value {
 
 fn whole_number(number: Number) -> Number {
     match number.as_f64() {
-        // Beyond this number a fraction cannot be told.
+        // Beyond this number a float cannot hold a fraction.
         Some(near) if number.is_f64() && near.fract() == 0.0 && near.abs() < 9e15 => {
             Number::from(near as i64)
         }
@@ -68,7 +68,7 @@ fn whole_number(number: Number) -> Number {
     }
 }
 
-/// The part of the address.
+/// The parameters in the path of the address.
 pub(super) struct FromPath<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for FromPath<T> {
@@ -80,7 +80,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for FromPat
     }
 }
 
-/// The part behind the `?`.
+/// The parameters behind the `?`.
 pub(super) struct FromQuery<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for FromQuery<T> {
@@ -95,7 +95,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for FromQuery<T> {
 /// A client that may take permits and items.
 pub(super) struct User(pub(super) Visitor);
 
-/// A client that may change what others have.
+/// A client that may change the permits and items of others.
 pub(super) struct Operator(pub(super) Visitor);
 
 impl<S: Send + Sync> FromRequestParts<S> for User {
@@ -116,9 +116,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Operator {
     }
 }
 
-/// The sender of a request that does not come from a page of another site. A browser sends no JSON
-/// across sites without asking first, and then it is told nothing. So this is a second bolt on that
-/// door.
+/// Returns the sender of a request, unless a page of another site has sent it. A browser already
+/// asks the server before it sends JSON across sites, and gets no permission. So this is a second
+/// check.
 fn visitor_from_here(parts: &Parts) -> Result<Visitor, Problem> {
     let foreign = || {
         let words = "a page of another site sent this";
@@ -132,7 +132,7 @@ pub(super) fn ticket(text: &str) -> Result<Ticket, Problem> {
     text.parse().map_err(|_| Problem::bad("a ticket has 32 hexadecimal digits"))
 }
 
-/// Milliseconds, within these bounds.
+/// Reads a number of milliseconds within these bounds.
 pub(super) fn duration(
     of: &str,
     ms: u64,

@@ -1,4 +1,4 @@
-//! The ends of deliveries, as workers tell them.
+//! The ends of deliveries, as workers report them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{deliveries::FinishHow, problem::Problem, shared::HandlerState};
 
-/// Acknowledges an item: it is done, and gone.
+/// Acknowledges an item: it is done, and leaves the queue.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/acknowledge", operation_id = "acknowledge", tag = "queues",
     params(OfDelivery),
@@ -27,7 +27,7 @@ pub(super) async fn acknowledge(
     inner.deliveries.finish(&word, FinishHow::Acknowledge).await
 }
 
-/// Why a delivery failed, and when to try again.
+/// The reason why a delivery failed, and the time of the next try.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FailBody {
@@ -39,7 +39,7 @@ pub(super) struct FailBody {
     delay_ms: u64,
 }
 
-/// Says that a delivery failed. The item is delivered again, or is dead after its last delivery.
+/// Reports that a delivery failed. The item is delivered again, or is dead after its last delivery.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/fail", operation_id = "fail", tag = "queues",
     params(OfDelivery), request_body = FailBody,
@@ -55,7 +55,7 @@ pub(super) async fn fail(
     inner.deliveries.finish(&word, FinishHow::Fail(failure.reason, delay)).await
 }
 
-/// When to deliver it again.
+/// The time of the next delivery.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Back {

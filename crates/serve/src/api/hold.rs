@@ -1,4 +1,4 @@
-//! A permit for as long as a connection is open.
+//! Permits that are held for as long as a connection is open.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -22,16 +22,16 @@ use super::{
 };
 use crate::{problem::Problem, shared::HandlerState};
 
-/// A line is sent at least this often, so that a client that has gone silent is found out.
+/// A line is sent at least this often. Sending shows whether the client is still there.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// Takes permits and holds them for as long as this answer is read: `curl -N` holds while it runs.
-/// The program renews the lease, and gives the permits back when the connection ends, however it
-/// ends.
+/// Takes permits and holds them for as long as the client reads this answer: `curl -N` holds while
+/// it runs. The program renews the lease, and gives the permits back when the connection ends for
+/// any reason.
 ///
-/// The answer comes when the permits are there, and is a line of JSON for each event: `acquired`
-/// first, `beat` every 5 s, `danger` if a renewal is late, `asked` if somebody asks that they be
-/// handed over, `lost` if the permits are lost, which ends the answer.
+/// The answer begins when the permits are granted. It is a line of JSON for each event: `acquired`
+/// first, `beat` every 5 s, `danger` if a renewal is late, `asked` if somebody asks the holder to
+/// hand over, and `lost` if the permits are lost, which ends the answer.
 #[utoipa::path(
     post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
     params(OfName),
@@ -52,6 +52,7 @@ pub(super) async fn hold(
         Some((Ok::<_, Infallible>(Bytes::from(format!("{line}\n"))), held))
     });
     let head = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    // A proxy that buffers answers would hold the lines back.
     let unbuffered = [("x-accel-buffering", "no")];
     Ok((head, unbuffered, Stream::from_stream(lines)).into_response())
 }
@@ -79,8 +80,8 @@ impl HoldStream {
             }
             NextLine::Changes => {}
         }
-        // The state of the permit may have changed before anybody waited for that, so it is looked
-        // at in any case.
+        // The state of the permit may have changed before this wait began, so it is looked at in
+        // any case.
         let news = async {
             tokio::select! {
                 () = self.permit.changed() => None,

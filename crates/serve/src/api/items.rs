@@ -1,4 +1,4 @@
-//! Items: pushed, and given to workers.
+//! Items: pushing them, and giving them to workers.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
@@ -51,11 +51,10 @@ struct NewItem {
     /// The group of the item. An operator can limit how many items of one group are in work at
     /// once. Default: no group.
     group: Option<String>,
-    /// A key. The item is not pushed if one with the same key was pushed within the last `dedup_ms`
-    /// milliseconds. Default: no key.
+    /// A key. The item is not pushed if an item with the same key was pushed within the last
+    /// `dedup_ms` milliseconds. Default: no key.
     dedup: Option<String>,
-    /// For how long the key keeps out others, in milliseconds: a second to a week. Default: an
-    /// hour.
+    /// How long the key is remembered, in milliseconds: a second to a week. Default: an hour.
     #[schema(minimum = 1000, maximum = 604_800_000)]
     dedup_ms: Option<u64>,
     /// How often the item is given to a worker before it is dead, 1 to 1 000 000. Default: 5.
@@ -74,13 +73,13 @@ enum Encoding {
     Base64,
 }
 
-/// For how long a key may keep others out.
+/// The bounds of `dedup_ms`.
 const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(604_800);
 const DEDUP_MS: u64 = 3_600_000;
 const PRIORITIES: RangeInclusive<i32> = -100..=100;
 const DELIVERIES: RangeInclusive<u32> = 1..=MAX_DELIVERIES;
 
-/// The result of each item, in the order in which they were sent.
+/// The results of a push.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PushedItems {
     /// The results, in the order of the request.
@@ -99,11 +98,11 @@ struct PushedItem {
     problem: Option<Problem>,
 }
 
-/// Pushes items. Each is kept on its own: where some could not be, the others are there.
+/// Pushes items. Each item succeeds or fails on its own.
 ///
-/// With an `Idempotency-Key` the same request gets the same answer until ten minutes after it, and
-/// pushes nothing again, even if its client left before the first answer. A restart of the program
-/// forgets the keys.
+/// With an `Idempotency-Key`, a repeated request gets the same answer for ten minutes after the
+/// first one, and pushes nothing again, even if the client left before the first answer. A restart
+/// of the program forgets the keys.
 #[utoipa::path(
     post, path = "/queues/{name}/items", operation_id = "push", tag = "queues",
     params(OfName, Keyed),
@@ -123,7 +122,7 @@ pub(super) async fn push(
     Ok(pushed.into_response())
 }
 
-/// The items, so that a mistake in one is told before any is pushed.
+/// Checks all items, so that a mistake in one item is reported before any item is pushed.
 fn checked(
     inner: &HandlerState,
     name: &str,
@@ -138,7 +137,8 @@ fn checked(
 
 async fn push_all((queue, pushes): (Queue, Vec<Push>)) -> Result<JsonText, Problem> {
     let all = queue.push_all(pushes).await;
-    // If some were pushed, the answer has to say which. If none was, the request has failed.
+    // If some items were pushed, the answer has to say which. If none was pushed, the request has
+    // failed.
     let is_done = all.iter().any(Result::is_ok);
     let mut items = Vec::new();
     for one in all {
@@ -156,7 +156,7 @@ async fn push_all((queue, pushes): (Queue, Vec<Push>)) -> Result<JsonText, Probl
 }
 
 impl NewItem {
-    /// Checks the item, so that a mistake is told before any item is pushed.
+    /// Checks the item, so that a mistake is reported before any item is pushed.
     fn checked(&self) -> Result<(), Problem> {
         if !PRIORITIES.contains(&self.priority) {
             return Err(Problem::bad(format!("a priority is -100 to 100, not {}", self.priority)));
@@ -187,15 +187,15 @@ impl NewItem {
     }
 }
 
-/// How many items to take, and for how long.
+/// The number of items to take, and how long to hold them.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PopBody {
     /// How many items to take at most, 1 to 64. Default: 1.
     #[schema(minimum = 1, maximum = 64)]
     items: Option<u32>,
-    /// How long to wait for the first item, in milliseconds; at most an hour. The request is not
-    /// answered until then. Default: 0.
+    /// How long to wait for the first item, in milliseconds; at most an hour. The answer comes with
+    /// the first item, or after this time. Default: 0.
     #[schema(maximum = 3_600_000)]
     wait_ms: u64,
     /// How long this program holds the items for you unless you renew them, in milliseconds: 100 to
@@ -204,27 +204,27 @@ pub(super) struct PopBody {
     ttl_ms: Option<u64>,
 }
 
-/// Items in hand.
+/// The items that were taken.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PoppedItems {
     /// The items, at least one.
     items: Vec<ItemInHand>,
 }
 
-/// An item in hand.
+/// An item that was taken.
 #[derive(Serialize, ToSchema)]
 struct ItemInHand {
     /// The number of the item in its queue.
     id: u64,
-    /// The id of this delivery, in 32 hexadecimal digits. By it the item is acknowledged, failed,
-    /// given back and renewed.
+    /// The id of this delivery, in 32 hexadecimal digits. Acknowledging, failing, giving back and
+    /// renewing need it.
     delivery: String,
     /// The fence: a number that grows with each delivery of the queue. Give it to the resource,
     /// which refuses a lower one than it has seen.
     fence: u64,
-    /// Which delivery of the item this is, from 1.
+    /// The number of this delivery of the item, from 1.
     attempt: u32,
-    /// How many deliveries of the item there are at most, before it is dead.
+    /// The largest number of deliveries of the item, after which it is dead.
     deliveries: u32,
     /// The group of the item. `null`: it is in none.
     group: Option<String>,
@@ -236,9 +236,9 @@ struct ItemInHand {
     encoding: Encoding,
 }
 
-/// Takes items, and waits for the first if it must. This program holds each until it is
-/// acknowledged, failed or given back, or until `ttl_ms` have passed without a renewal; the
-/// delivery has failed then.
+/// Takes items, and waits for the first one if none is ready. This program holds each item until it
+/// is acknowledged, failed or given back. If `ttl_ms` pass without a renewal, the delivery has
+/// failed.
 #[utoipa::path(
     post, path = "/queues/{name}/pop", operation_id = "pop", tag = "queues",
     params(OfName, Keyed),
@@ -275,7 +275,7 @@ impl PopBody {
     }
 }
 
-/// Holds these items for a client.
+/// Holds these items for a client, and lists them.
 fn hold(inner: &HandlerState, items: Vec<Item>, ttl: Duration) -> Result<JsonText, Problem> {
     let items: Vec<_> = items.into_iter().map(|item| ItemInHand::new(inner, item, ttl)).collect();
     JsonText::of(&PoppedItems { items })

@@ -1,5 +1,5 @@
-//! What an operator does with items: one, or all that match. Each is an entry among the changes, as
-//! on the pages.
+//! An operator's changes of items: of one item, or of all items that match. Each change is written
+//! into the audit, as on the pages.
 
 use std::sync::Arc;
 
@@ -27,18 +27,18 @@ use crate::{
     shared::HandlerState,
 };
 
-/// No item has a higher number.
+/// No item has a higher number than this.
 const UNBOUNDED: u64 = 1 << 53;
 
-/// Which items, all of which are concerned.
+/// The items to change, and the reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MatchingBody {
-    /// A text that stands in what is known of the item, as `listItems` says. All items if it is
-    /// left out.
+    /// A text that the item contains, in one of the fields that `listItems` names. All items if it
+    /// is left out.
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
-    /// The reason, which others read: 1 to 200 characters, none of them a control character.
+    /// The reason, which others can read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -47,17 +47,17 @@ pub(super) struct MatchingBody {
     reason: String,
 }
 
-/// Which items are cancelled.
+/// The items to cancel, and the reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CancelBody {
     /// The state of the items.
     state: StateToCancel,
-    /// A text that stands in what is known of the item, as `listItems` says. All items of the state
-    /// if it is left out.
+    /// A text that the item contains, in one of the fields that `listItems` names. All items of the
+    /// state if it is left out.
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
-    /// The reason, which others read: 1 to 200 characters, none of them a control character.
+    /// The reason, which others can read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -85,7 +85,7 @@ impl StateToCancel {
     }
 }
 
-/// How many items it was done to.
+/// The number of items that a change concerned.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Touched {
     /// How many items were changed.
@@ -113,7 +113,8 @@ fn item(number: u64) -> Result<ItemId, Problem> {
     if number <= UNBOUNDED { Ok(ItemId(number)) } else { Err(Problem::bad(words)) }
 }
 
-/// Makes a dead letter an item again, at the end of the line and with all its deliveries before it.
+/// Replays a dead letter: it becomes an item again, at the end of the line, with all its deliveries
+/// left.
 #[utoipa::path(
     post, path = "/queues/{name}/dead/{item}/replay", operation_id = "replay", tag = "operate", params(OfItem),
     responses((status = 204, description = "It is an item again."), Problem)
@@ -187,7 +188,8 @@ pub(super) async fn drop_all(
     touch(&inner, &visitor, &name, QueueDeed::DropAll(matching), reason).await
 }
 
-/// Takes all items of a state that match out of the queue. Those who work on one are told at once.
+/// Takes all items of a state that match out of the queue. Workers that have one of these items are
+/// told at once.
 #[utoipa::path(
     post, path = "/queues/{name}/items/cancel", operation_id = "cancelAll", tag = "operate", params(OfName), request_body = CancelBody,
     responses((status = 200, body = Touched), Problem)
@@ -200,13 +202,13 @@ pub(super) async fn cancel_all(
 ) -> Result<Response, Problem> {
     let (matching, reason) = MatchingBody { matching, reason }.checked(&inner)?;
     let state = state.state();
-    // Only the items that are there now: those that come later stay.
+    // The count marks the items that are there now. Items that come later stay.
     let counted = matching.count(&queue(&inner, &name)?, state).await?;
     let deed = QueueDeed::CancelAll(state, Matching { until: Some(counted.until), ..matching });
     touch(&inner, &visitor, &name, deed, reason).await
 }
 
-/// Takes out all items that are ready or delayed. What is in work stays, and so do dead letters.
+/// Takes out all items that are ready or delayed. Items in work and dead letters stay.
 #[utoipa::path(
     post, path = "/queues/{name}/purge", operation_id = "purge", tag = "operate", params(OfName), request_body = ReasonBody,
     responses((status = 200, body = Touched), Problem)
@@ -220,7 +222,7 @@ pub(super) async fn purge(
     touch(&inner, &visitor, &name, QueueDeed::Purge, because.checked()?).await
 }
 
-/// Makes a change, and answers how many items it concerned.
+/// Makes a change, and answers with the number of items that it concerned.
 async fn touch(
     inner: &Arc<HandlerState>,
     visitor: &Visitor,

@@ -23,7 +23,7 @@ use crate::{problem::Problem, shared::HandlerState};
 const MOST_ROWS: u32 = 1000;
 const ROWS: u32 = 100;
 
-/// Which part of the items.
+/// The part of the list to answer with.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -31,15 +31,15 @@ pub(super) struct ItemListPart {
     /// The state of the items.
     #[param(inline)]
     state: StateToList,
-    /// A text that stands in the number, the group, a label (`KEY=VALUE`), who pushed it or works
-    /// on it, how a delivery ended or the beginning of the payload. All items of the state if it is
-    /// left out.
+    /// A text that the item contains: in its number, its group, a label (`KEY=VALUE`), the program
+    /// or host of the client that pushed it or works on it, the end of a delivery, or the beginning
+    /// of the payload. All items of the state if it is left out.
     #[param(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
     matching: Option<String>,
-    /// The value of `next` in the part before, of the same state. Default: from the beginning.
+    /// The value of `next` in the previous part of the same state. Default: from the beginning.
     #[param(max_length = 600, pattern = r"^[degox]:-?[0-9]+:[0-9]+:[^\x00-\x1f\x7f-\x9f]*$")]
     after: Option<String>,
-    /// How many items are looked at, at most. Default: 100.
+    /// How many items this part looks at, at most. Default: 100.
     #[param(minimum = 1, maximum = 1000)]
     rows: Option<u32>,
 }
@@ -69,15 +69,16 @@ impl StateToList {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListedItems)]
 pub(super) struct ItemsAnswer<'a> {
-    /// Ready ones of groups first, and then those without, each in the order of delivery; delayed
-    /// ones by when they are due; those in work by the ends of their leases; dead ones by their
-    /// numbers. Some that were looked at may not match.
+    /// The items that match, in order. Ready items with a group come first, and then those without,
+    /// each in the order of delivery. Delayed items are in the order in which they become due,
+    /// items in work in the order in which their leases end, and dead letters in the order of their
+    /// numbers.
     items: Vec<ItemJson<'a>>,
-    /// The value of `after` for the next part; `null` after the last.
+    /// The value of `after` for the next part. `null`: this is the last part.
     next: Option<String>,
 }
 
-/// The items of a queue that are ready, delayed, in work or dead.
+/// Lists the items of a queue that are in one state.
 #[utoipa::path(
     get, path = "/queues/{name}/items", operation_id = "listItems", tag = "queues", params(OfName, ItemListPart),
     responses((status = 200, body = ItemsAnswer<'_>), Problem)
@@ -106,6 +107,6 @@ pub(super) async fn list(
 fn place(text: &str, state: ItemState) -> Result<ItemCursor, Problem> {
     let place = text.parse().ok().filter(|place: &ItemCursor| place.state() == state);
     place.ok_or_else(|| {
-        Problem::bad(format!("after must be the value of next in a list of what is {state}"))
+        Problem::bad(format!("after must be the value of next in a list of {state} items"))
     })
 }

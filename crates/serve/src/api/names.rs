@@ -24,19 +24,20 @@ use super::{
 };
 use crate::{problem::Problem, shared::HandlerState, source::StoreSource};
 
-/// Between two readings for a stream of events.
+/// The pause between two readings for a stream of events.
 const INTERVAL: Duration = Duration::from_secs(1);
 const MOST_ROWS: usize = 1000;
 const ROWS: usize = 100;
 
-/// Which part of a list.
+/// The part of a list to answer with.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
-    /// The text with which the names begin. Default: all names.
+    /// The text with which all listed names begin. Default: all names.
     prefix: Option<String>,
-    /// The last name of the page before, which is its `next`. Default: from the beginning.
+    /// The value of `next` in the previous page, which is its last name. Default: from the
+    /// beginning.
     after: Option<String>,
     /// How many rows the page has at most. Default: 100.
     #[param(minimum = 1, maximum = 1000)]
@@ -48,11 +49,11 @@ pub(super) struct PageQuery {
 pub(super) struct NamesPage<'a> {
     /// The names of this page, in their order.
     names: Vec<NameJson<'a>>,
-    /// The value of `after` for the next page; `null` after the last.
+    /// The value of `after` for the next page. `null`: this is the last page.
     next: Option<&'a str>,
 }
 
-/// The names that are in use or configured.
+/// Lists the names that are in use or configured.
 #[utoipa::path(
     get, path = "/names", operation_id = "listNames", tag = "names", params(PageQuery),
     responses((status = 200, body = NamesPage<'_>), Problem)
@@ -75,8 +76,8 @@ impl PageQuery {
         if (1..=MOST_ROWS).contains(&rows) { Ok(rows) } else { Err(Problem::bad(words)) }
     }
 
-    /// The rows of this page, and the name after which the next one begins. Stores list in order
-    /// of name.
+    /// Returns the rows of this page, and the name after which the next page begins. Stores list in
+    /// the order of names.
     pub(super) fn of<'a, T>(
         &self,
         all: &'a [T],
@@ -94,7 +95,7 @@ impl PageQuery {
     }
 }
 
-/// One name: its holders, and its waiters in order.
+/// Shows one name: its holders, and its waiters in order.
 #[utoipa::path(
     get, path = "/names/{name}", operation_id = "showName", tag = "names",
     params(OfName),
@@ -109,7 +110,7 @@ pub(super) async fn show(
     Ok(Json(Shown::new(&seen)).into_response())
 }
 
-/// The reasons why a ticket waits, and when it is served as far as can be told.
+/// Explains why a ticket waits, and estimates when it is served.
 #[utoipa::path(
     get, path = "/names/{name}/tickets/{ticket}", operation_id = "whyTicket", tag = "names",
     params(OfTicket),
@@ -126,8 +127,8 @@ pub(super) async fn why(
     Ok(Json(Explained::new(&seen, of, &why)).into_response())
 }
 
-/// What `showName` says, at once and then each time that it is different, as server-sent events
-/// named `shown`. The store is looked at once a second. Times that only go on are no difference.
+/// Sends the answer of `showName` as server-sent events named `shown`: at once, and then after each
+/// change. The program reads the store once a second. Passing time alone is no change.
 #[utoipa::path(
     get, path = "/names/{name}/events", operation_id = "watchName", tag = "names",
     params(OfName),
@@ -149,7 +150,7 @@ pub(super) async fn events(
     Ok((unbuffered, Sse::new(events).keep_alive(KeepAlive::default())).into_response())
 }
 
-/// The place of one more open answer, if there is one left.
+/// Takes a place for one more open answer, if one is left.
 pub(super) fn place(inner: &HandlerState) -> Result<OwnedSemaphorePermit, Problem> {
     let place = Arc::clone(&inner.streams).try_acquire_owned();
     place.map_err(|_| Problem::unavailable("too many streams and waits are open here"))
@@ -163,14 +164,14 @@ pub(super) fn semaphore(inner: &HandlerState, name: &str) -> Result<Semaphore, P
 struct WatchedName {
     semaphore: Semaphore,
     source: Arc<StoreSource>,
-    /// The last event, without the times in it.
+    /// The last event that was sent, without its times.
     told: Option<Value>,
     _place: OwnedSemaphorePermit,
 }
 
 impl WatchedName {
-    /// The next event, once there is a difference. An error of the store is told as one, too, and
-    /// once.
+    /// Returns the next event, once something has changed. An error of the store is an event, too,
+    /// and is sent once.
     async fn next(&mut self) -> Event {
         loop {
             let (kind, seen) = match self.semaphore.snapshot().await {
@@ -191,7 +192,7 @@ impl WatchedName {
     }
 }
 
-/// The answer without what changes by itself: times, and estimates.
+/// Returns the answer without the fields that change by themselves: times and estimates.
 fn timeless(mut seen: Value) -> Value {
     match &mut seen {
         Value::Object(fields) => {

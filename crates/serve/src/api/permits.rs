@@ -20,16 +20,16 @@ use super::{
 };
 use crate::{json_text::JsonText, problem::Problem, shared::HandlerState};
 
-/// For how long one request may wait.
+/// The bounds of the wait of one request.
 pub(super) const WAITS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
-/// For how long an item may be put off.
+/// The bounds of the delay of an item.
 pub(super) const DELAYS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
-/// How long a lease may last.
+/// The bounds of the length of a lease.
 pub(super) const TTLS: RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(86_400);
 const TTL_MS: u64 = 30_000;
 
-/// Permits to take, and how.
+/// The permits to take, and the way to take them.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct AcquireBody {
@@ -39,7 +39,7 @@ pub(super) struct AcquireBody {
     /// The limit of a semaphore: how many permits there are. Default: the stored limit, or 1.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     limit: Option<u32>,
-    /// What to do if another limit than `limit` is stored. Default: refuse.
+    /// The reaction if another limit than `limit` is stored. Default: refuse.
     on_mismatch: Mismatch,
     /// How many permits of a semaphore to take. They are granted together. Default: 1.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
@@ -50,11 +50,12 @@ pub(super) struct AcquireBody {
     /// How long the lease lasts without a renewal, in milliseconds: 100 to a day. Default: 30 000.
     #[schema(minimum = 100, maximum = 86_400_000)]
     ttl_ms: Option<u64>,
-    /// How long to wait in line, in milliseconds; at most an hour. The request is not answered
-    /// until then. Default: 0.
+    /// How long to wait in line, in milliseconds; at most an hour. The answer comes with the grant,
+    /// or after this time. Default: 0.
     #[schema(maximum = 3_600_000)]
     wait_ms: u64,
-    /// The request does not wait if this many already do. Default: it waits behind any number.
+    /// The request does not wait if this many requests already wait. Default: it waits behind any
+    /// number.
     max_waiting: Option<u32>,
     /// Labels of the holder that everybody can read. Default: none.
     labels: BTreeMap<String, String>,
@@ -72,7 +73,7 @@ pub(super) struct AcquireBody {
     pattern = r"^[^\s,\x00-\x1f\x7f-\x9f]([^,\x00-\x1f\x7f-\x9f]*[^\s,\x00-\x1f\x7f-\x9f])?$"
 )]
 pub(super) struct SlotName(
-    /// 1 to 64 bytes without commas and control characters, with a space neither first nor last.
+    /// A text of 1 to 64 bytes without commas, control characters, or spaces at its ends.
     String,
 );
 
@@ -82,7 +83,7 @@ impl From<SlotName> for String {
     }
 }
 
-/// The kind of a name, and of a readers-writer lock the side.
+/// The kind of a name. For a readers-writer lock it is the side.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum LockKind {
@@ -91,20 +92,19 @@ enum LockKind {
     Mutex,
     /// A reader of a readers-writer lock.
     Read,
-    /// A writer of it.
+    /// A writer of a readers-writer lock.
     Write,
 }
 
-/// What to do if another limit is stored: refuse the request, adopt the stored limit, or set it to
-/// this one.
+/// The reaction if another limit is stored: refuse, adopt that limit, or store this one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Mismatch {
     #[default]
     Refuse,
-    /// Take the stored one.
+    /// Adopt the stored limit.
     Adopt,
-    /// Store this one.
+    /// Store this limit.
     Set,
 }
 
@@ -117,12 +117,12 @@ pub(super) enum Renewer {
     Caller,
 }
 
-/// Takes permits, and waits for them in line if it must. Nobody renews the lease but you: `renew`
-/// it before `valid_for_ms` have passed, or hold by `hold`. If you leave while you wait, you leave
-/// the line.
+/// Takes permits, and waits for them in line if none are free. Only you renew the lease: call
+/// `renew` before `valid_for_ms` have passed, or use `hold`. If you hang up while you wait, you
+/// leave the line.
 ///
-/// With an `Idempotency-Key` the same request gets the same answer until ten minutes after it, even
-/// if its client left while it was handed the permits. A restart of the program forgets the keys.
+/// With an `Idempotency-Key`, a repeated request gets the same answer for ten minutes, even if the
+/// client left while it got the permits. A restart of the program forgets the keys.
 #[utoipa::path(
     post, path = "/names/{name}/acquire", operation_id = "acquire", tag = "permits",
     params(OfName, Keyed),
@@ -147,7 +147,7 @@ pub(super) async fn acquire(
 /// Gives a permit to the client, which renews it from now on.
 async fn hand_over(name: String, permit: Permit) -> Result<JsonText, Problem> {
     let slot_names = names_of(&permit);
-    // If this fails, the permits were lost, or they are given back once the store can be told. So
+    // If this fails, the permits were lost, or they are given back as soon as the store answers. So
     // the client may ask again, with the same key, too.
     let detached = permit.detach().await.map_err(Problem::unavailable)?;
     JsonText::of(&Acquired {
@@ -162,13 +162,13 @@ async fn hand_over(name: String, permit: Permit) -> Result<JsonText, Problem> {
     })
 }
 
-/// The names of a permit's slots.
+/// Returns the names of a permit's slots.
 pub(super) fn names_of(permit: &Permit) -> Vec<String> {
     permit.slot_names().into_iter().map(str::to_owned).collect()
 }
 
 impl AcquireBody {
-    /// A permit, or why there is none.
+    /// Acquires the permit, or returns the reason why there is none.
     pub(super) async fn get(
         &self,
         inner: &HandlerState,
@@ -178,11 +178,11 @@ impl AcquireBody {
         Name::new(name).map_err(Problem::bad)?;
         let wait = duration("wait_ms", self.wait_ms, WAITS)?;
         let ttl = duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)?;
-        // Without time to wait, the request never stands in line.
+        // With no time to wait, the request never stands in line.
         if wait.is_zero() {
             let mut request = self.tried(inner, name)?.ttl(ttl);
-            // A client renews when it likes. Without this, pages would call it a holder that may be
-            // dead.
+            // A client renews its lease when it likes. Without this call, pages would show such a
+            // client as a holder that may be dead.
             if renewer == Renewer::Caller {
                 request = request.to_detach();
             }
@@ -228,7 +228,7 @@ impl AcquireBody {
         }))
     }
 
-    /// The kind, if the other fields can be used with it.
+    /// Returns the kind, if the other fields can be used with it.
     fn of(&self) -> Result<LockKind, Problem> {
         let is_plain = self.limit.is_none() && self.permits.is_none() && self.slot_names.is_empty();
         match self.kind {
@@ -249,7 +249,7 @@ impl AcquireBody {
     }
 }
 
-/// How long a lease is to last.
+/// The new length of a lease.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RenewBody {
@@ -284,7 +284,7 @@ pub(super) async fn renew(
     Ok(Json(Renewed { name: &name, ticket: of.to_string(), valid_for_ms }).into_response())
 }
 
-/// Gives back what a ticket holds. To give back what was given back already is no error.
+/// Gives back the permits of a ticket. If they were given back already, this is no error.
 #[utoipa::path(
     delete, path = "/names/{name}/tickets/{ticket}", operation_id = "release", tag = "permits",
     params(OfTicket),

@@ -1,4 +1,4 @@
-//! Queues in numbers, for programs.
+//! The figures of queues, for programs.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ use crate::{problem::Problem, shared::HandlerState};
 pub(super) struct QueuesPage<'a> {
     /// The queues of this page, in the order of their names.
     queues: Vec<QueueJson<'a>>,
-    /// The value of `after` for the next page; `null` after the last.
+    /// The value of `after` for the next page. `null`: this is the last page.
     next: Option<&'a str>,
 }
 
-/// The queues that there are.
+/// Lists the queues.
 #[utoipa::path(
     get, path = "/queues", operation_id = "listQueues", tag = "queues", params(PageQuery),
     responses((status = 200, body = QueuesPage<'_>), Problem)
@@ -44,7 +44,7 @@ pub(super) async fn list(
     Ok(Json(QueuesPage { queues, next }).into_response())
 }
 
-/// One queue, in numbers.
+/// Shows the figures of one queue.
 #[utoipa::path(
     get, path = "/queues/{name}", operation_id = "showQueue", tag = "queues",
     params(OfName),

@@ -1,4 +1,4 @@
-//! The changes of an operator. Each is an entry among the changes, as on the pages.
+//! The changes of an operator. Each change is written into the audit, as on the pages.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Number {
-    /// How many permits may be held, or items in work, at once. 0: none are given out.
+    /// How many permits may be held, or items may be in work, at once. 0: none are given out.
     #[schema(minimum = 0, maximum = 1_000_000_000)]
     limit: u32,
 }
@@ -33,16 +33,16 @@ pub(super) struct Number {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SlotNamesBody {
-    /// The names from slot 0 up, as many as there are to be permits, and no two alike.
+    /// The names from slot 0 up, all different. Their number becomes the limit.
     #[schema(min_items = 1, max_items = 1000)]
     slot_names: Vec<SlotName>,
 }
 
-/// Why something is done. Others read it.
+/// The reason of a change.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReasonBody {
-    /// The reason, which others read: 1 to 200 characters, none of them a control character.
+    /// The reason, which others can read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -66,10 +66,10 @@ pub(super) struct ReserveBody {
     /// How many permits to hold, which must be free.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     permits: u32,
-    /// For how long to hold them, in milliseconds: 100 to a day. The lease is not renewed.
+    /// How long to hold the permits, in milliseconds: 100 to a day. The lease is not renewed.
     #[schema(minimum = 100, maximum = 86_400_000)]
     for_ms: u64,
-    /// The reason, which others read: 1 to 200 characters, none of them a control character.
+    /// The reason, which others can read: 1 to 200 characters, none of them a control character.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -78,7 +78,7 @@ pub(super) struct ReserveBody {
     reason: String,
 }
 
-/// Makes a change, and answers without words.
+/// Makes a change, and answers without a body.
 pub(super) async fn make(
     inner: &Arc<HandlerState>,
     visitor: &Visitor,
@@ -89,7 +89,8 @@ pub(super) async fn make(
     make_counted(inner, visitor, name, deed, reason).await.map(|_| StatusCode::NO_CONTENT)
 }
 
-/// As [`make`], and returns how many items were concerned, or 0 if the change does not say.
+/// Makes a change as [`make`] does, and returns how many items it concerned, or 0 if the change
+/// does not say.
 pub(super) async fn make_counted(
     inner: &Arc<HandlerState>,
     visitor: &Visitor,
@@ -108,7 +109,7 @@ pub(super) async fn make_counted(
     })
 }
 
-/// Sets the limit of a name for all, until it is unset.
+/// Sets the limit of a name for all callers, until it is unset.
 #[utoipa::path(
     put, path = "/names/{name}/limit", operation_id = "setLimit", tag = "operate", params(OfName), request_body = Number,
     responses((status = 204, description = "It is set."), Problem)
@@ -123,7 +124,7 @@ pub(super) async fn set_limit(
         .await
 }
 
-/// Unsets the limit of a name: from then on the limit is what those who use it state.
+/// Unsets the limit of a name. From then on the limit that its callers state is in force.
 #[utoipa::path(
     delete, path = "/names/{name}/limit", operation_id = "unsetLimit", tag = "operate", params(OfName),
     responses((status = 204, description = "It is unset."), Problem)
@@ -136,8 +137,7 @@ pub(super) async fn unset_limit(
     make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Limit(None)), String::new()).await
 }
 
-/// Gives the slots of a name what they are called, and sets the limit to how many they are, until
-/// it is unset.
+/// Names the slots of a name, and sets the limit to their number, until it is unset.
 #[utoipa::path(
     put, path = "/names/{name}/slots", operation_id = "nameSlots", tag = "operate", params(OfName), request_body = SlotNamesBody,
     responses((status = 204, description = "They are called so."), Problem)
@@ -153,7 +153,7 @@ pub(super) async fn set_slots(
     make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Slots(names)), String::new()).await
 }
 
-/// Grants nothing of a name until it is resumed. Who holds keeps what is held.
+/// Pauses a name: it grants no permits until it is resumed. Holders keep their permits.
 #[utoipa::path(
     put, path = "/names/{name}/pause", operation_id = "pause", tag = "operate", params(OfName), request_body = ReasonBody,
     responses((status = 204, description = "It is paused."), Problem)
@@ -180,7 +180,7 @@ pub(super) async fn resume(
     make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Resume), String::new()).await
 }
 
-/// Ends the lease or the wait of somebody else. Its holder is told that it is lost.
+/// Ends the lease or the wait of another client. A holder is told that its permits are lost.
 #[utoipa::path(
     post, path = "/names/{name}/tickets/{ticket}/evict", operation_id = "evict", tag = "operate", params(OfTicket), request_body = ReasonBody,
     responses((status = 204, description = "It is evicted."), Problem)
@@ -195,8 +195,8 @@ pub(super) async fn evict(
         .await
 }
 
-/// Asks the holder of a ticket to hand over. Nothing is ended: the holder is told who asks and why,
-/// by its next renewal at the latest, and so is everybody who looks at the name.
+/// Asks the holder of a ticket to hand over. Nothing is ended. The holder learns who asks and why,
+/// by its next renewal at the latest. Everybody who looks at the name can read the ask, too.
 #[utoipa::path(
     post, path = "/names/{name}/tickets/{ticket}/ask", operation_id = "ask", tag = "operate", params(OfTicket), request_body = ReasonBody,
     responses((status = 204, description = "It is asked."), Problem)
@@ -211,8 +211,8 @@ pub(super) async fn ask(
         .await
 }
 
-/// Holds permits for a person, with a reason and until a time. They have to be free; evicting the
-/// ticket ends it sooner.
+/// Reserves permits for a person, with a reason and until a time. The permits have to be free.
+/// Evicting the ticket ends the reservation sooner.
 #[utoipa::path(
     post, path = "/names/{name}/reserve", operation_id = "reserve", tag = "operate", params(OfName), request_body = ReserveBody,
     responses((status = 204, description = "They are reserved."), Problem)
@@ -263,7 +263,7 @@ pub(super) async fn unset_queue_limit(
     make(&inner, &visitor, &name, WebDeed::Queue(QueueDeed::Limit(None)), String::new()).await
 }
 
-/// Gives no items to anybody until it is resumed.
+/// Pauses a queue: it delivers no items until it is resumed.
 #[utoipa::path(
     put, path = "/queues/{name}/pause", operation_id = "pauseQueue", tag = "operate", params(OfName), request_body = ReasonBody,
     responses((status = 204, description = "It is paused."), Problem)

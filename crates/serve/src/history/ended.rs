@@ -1,4 +1,4 @@
-//! Waits and holds that ended. Two readings tell which waits did.
+//! Waits and holds that ended. The difference of two readings shows which waits have ended.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,15 +7,15 @@ use std::{
 
 use seinpaal::{Snapshot, Ticket};
 
-/// How many of them are remembered, and for how long.
+/// How many ended waits or holds are remembered, and for how long.
 const MOST: usize = 256;
 const LASTS: Duration = Duration::from_secs(600);
-/// How many of the first in line can be recognised at the next reading.
+/// How many waiters, from the first in line, can be recognised at the next reading.
 const KNOWN: usize = 256;
-/// Two readings that are further apart do not tell who got in between them, and when.
+/// Two readings that are further apart do not show which waiters got in between them, and when.
 const NEAR: Duration = Duration::from_secs(5);
 
-/// When something ended, and how long it took.
+/// The moment at which a wait or hold ended, and its length.
 pub(super) type Span = (Duration, Duration);
 
 /// The holds, or the waits, that ended in the last ten minutes.
@@ -30,8 +30,7 @@ impl EndedSpans {
         }
     }
 
-    /// How many ended since then, how long half of them took at most, and how long 19 in 20 took at
-    /// most.
+    /// Returns how many ended since then, the median of their lengths, and the 95th percentile.
     pub(crate) fn since(&self, then: Duration) -> Option<(usize, Duration, Duration)> {
         let mut took: Vec<_> = self.0.iter().filter(|(at, _)| *at >= then).map(|it| it.1).collect();
         took.sort_unstable();
@@ -40,7 +39,7 @@ impl EndedSpans {
     }
 }
 
-/// The waiters of the last reading, and since when each had waited.
+/// The waiters of the last reading, and the moment since which each had waited.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastWaiters {
     waiting: HashMap<Ticket, Duration>,
@@ -48,7 +47,8 @@ pub(super) struct LastWaiters {
 }
 
 impl LastWaiters {
-    /// Takes a reading, and returns the waits that have ended with a grant since the one before.
+    /// Takes a reading, and returns the waits that have ended with a grant since the previous
+    /// reading.
     pub(super) fn meet(&mut self, seen: &Snapshot, now: Duration) -> Vec<Span> {
         let before = std::mem::replace(self, Self::of(seen, now));
         if now.saturating_sub(before.read_at) > NEAR {

@@ -4,12 +4,12 @@ use std::{collections::VecDeque, time::Duration};
 
 use seinpaal_words::text::age;
 
-/// For how long losses are told.
+/// How long a loss is shown.
 const LASTS: Duration = Duration::from_secs(3600);
-/// How many losses are remembered. Where there were more, the words say *or more*.
+/// How many losses are remembered. If there were more, the words say *or more*.
 const MOST: usize = 256;
 
-/// When the last losses were seen.
+/// The moments at which the last losses were seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(VecDeque<Duration>);
 
@@ -21,8 +21,8 @@ impl Losses {
         }
     }
 
-    /// How many losses there were within the hour, and when the last one was. `None` if there was
-    /// none.
+    /// Says how many losses there were within the last hour, and when the last one was. `None` if
+    /// there was none.
     pub(super) fn words(&self, now: Duration) -> Option<String> {
         let lost = self.0.iter().filter(|at| **at + LASTS >= now).count();
         let ago = age(Duration::from_secs(now.saturating_sub(*self.0.back()?).as_secs()));

@@ -4,10 +4,10 @@ use std::{collections::VecDeque, time::Duration};
 
 use seinpaal::{Kind, MOST_READERS, QueueSnapshot, Snapshot};
 
-/// How long a reading counts if none follows. A scraper comes once a minute at least.
+/// How long a reading counts if none follows. A scraper usually comes once a minute.
 const LASTS: Duration = Duration::from_secs(65);
 
-/// The readings of one bucket: the least and the most of each figure.
+/// The readings of one bucket: the lowest and the highest value of each figure.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Bucket {
     pub(crate) held: (u32, u32),
@@ -19,7 +19,7 @@ pub(crate) struct Bucket {
     /// How many waiters were granted in this bucket, and the longest of their waits.
     pub(crate) granted: u16,
     pub(crate) waited: u32,
-    /// It stands for an earlier reading, because nothing was read in this one.
+    /// Whether the bucket repeats an earlier reading, because nothing was read in it.
     pub(crate) is_carried: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Bucket {
 pub(crate) struct Ring {
     step: Duration,
     most: usize,
-    /// The number of the bucket behind the last.
+    /// The number of the bucket after the last one.
     end: u64,
     buckets: VecDeque<Option<Bucket>>,
 }
@@ -63,7 +63,8 @@ impl Bucket {
     }
 
     fn join(&mut self, other: Self) {
-        // A reading replaces what was only carried on, but the grants were seen.
+        // A reading replaces the figures that were only repeated. The grants of the bucket were
+        // seen, and stay.
         if std::mem::take(&mut self.is_carried) {
             *self = Self { granted: self.granted, waited: self.waited, ..other };
             return;
@@ -74,7 +75,7 @@ impl Bucket {
         self.oldest = self.oldest.max(other.oldest);
     }
 
-    /// The bucket at a later time, without a new reading.
+    /// Returns the bucket for a later time without a new reading.
     fn carried(self) -> Self {
         Self { granted: 0, waited: 0, is_carried: true, ..self }
     }
@@ -85,17 +86,17 @@ impl Ring {
         Self { step, most, end: 0, buckets: VecDeque::new() }
     }
 
-    /// How long a bucket is, and how many there are at most.
+    /// Returns the length of a bucket, and the largest number of buckets.
     pub(crate) fn shape(&self) -> (Duration, usize) {
         (self.step, self.most)
     }
 
-    /// The number of the bucket in which a moment is.
+    /// Returns the number of the bucket that contains a moment.
     pub(crate) fn number(&self, at: Duration) -> u64 {
         u64::try_from(at.as_millis() / self.step.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The bucket with this number, if anything is known of it.
+    /// Returns the bucket with this number, if it has a reading.
     pub(crate) fn get(&self, number: u64) -> Option<&Bucket> {
         let first = self.end - self.buckets.len() as u64;
         let at = usize::try_from(number.checked_sub(first)?).ok()?;
@@ -122,8 +123,8 @@ impl Ring {
         }
     }
 
-    /// Makes the bucket with this number the last one. Those in between are as the last one was,
-    /// unless that is too long ago.
+    /// Makes the bucket with this number the last one. The buckets in between repeat the previous
+    /// last one, unless that is too long ago.
     fn reach(&mut self, number: u64) {
         if self.buckets.is_empty() || number >= self.end + self.most as u64 {
             self.buckets.clear();

@@ -7,14 +7,14 @@ use crate::{
     view::{ItemQuery, ListQuery, PageSubject},
 };
 
-/// The name in the fields, or why it is none.
+/// Returns the name in the fields, or the reason why it is not valid.
 pub(crate) fn named(fields: &FieldMap) -> Result<String, String> {
     Name::new(field(fields, "n"))
         .map(|name| name.to_string())
         .map_err(|error| format!("This is not a name: {error}."))
 }
 
-/// The subject of a stream, from its fields.
+/// Returns the subject of a stream, from its fields.
 pub(crate) fn subject(fields: &FieldMap) -> Option<PageSubject> {
     match fields.get("of")?.as_str() {
         "names" => Some(PageSubject::Names(ListQuery::from_fields(fields))),

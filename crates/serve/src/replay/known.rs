@@ -1,4 +1,4 @@
-//! The keys that are known, and for how long.
+//! The known keys with their answers.
 
 use std::{
     collections::HashMap,
@@ -14,22 +14,22 @@ use tokio::{sync, time::sleep};
 
 use crate::{json_text::JsonText, problem::Problem};
 
-/// For how long an answer is kept.
+/// How long an answer is kept.
 pub(super) const KEPT: Duration = Duration::from_secs(600);
-/// How many keys are known at most.
+/// The largest number of known keys.
 const MOST: usize = 10_000;
-/// If the answers that are kept have so many bytes together, no new key is taken. An answer to
-/// `pop` has the payloads of its items in it.
+/// No new key is accepted while the kept answers have this many bytes together. An answer to `pop`
+/// contains the payloads of its items.
 pub(super) const MOST_BYTES: usize = 256 * 1024 * 1024;
 
-/// Answers by what was asked: by whom, where, with which key.
+/// The answers by their questions. A question is a sender, an address and a key.
 #[derive(Clone, Default)]
 pub(crate) struct ReplayedAnswers(Arc<Mutex<KnownKeys>>);
 
 #[derive(Default)]
 pub(super) struct KnownKeys {
     pub(super) all: HashMap<Question, KnownKey>,
-    /// Of the answers.
+    /// The bytes of all answers together.
     pub(super) bytes: usize,
 }
 
@@ -46,12 +46,12 @@ pub(super) struct KnownKey {
     body: [u8; 32],
     answer: KeyedAnswer,
     is_answered: bool,
-    /// How many requests are waiting for the answer or making it. If there are none, and no answer,
-    /// the key is forgotten.
+    /// How many requests are waiting for the answer or making it. If there is no such request and
+    /// no answer, the key is forgotten.
     claims: usize,
 }
 
-/// The answer, once there is one. Whoever makes it has the lock meanwhile.
+/// The answer, once there is one. The request that makes the answer holds the lock meanwhile.
 type KeyedAnswer = Arc<sync::Mutex<Option<Result<JsonText, Problem>>>>;
 
 impl ReplayedAnswers {
@@ -98,7 +98,7 @@ impl KeyClaim {
         Arc::clone(&self.answer)
     }
 
-    /// Keeps the answer, which has so many bytes, for a while.
+    /// Keeps the answer, which has `bytes` bytes, for a while.
     pub(super) fn keep(&self, bytes: usize) {
         let mut keys = self.of.lock();
         keys.bytes += bytes;
@@ -119,7 +119,7 @@ impl KeyClaim {
 impl Drop for KeyClaim {
     fn drop(&mut self) {
         let mut keys = self.of.lock();
-        // The answer may have been forgotten meanwhile, and the key may stand for a new request.
+        // The answer may have been forgotten meanwhile, and the key may belong to a new request.
         let is_ours = |known: &&mut KnownKey| Arc::ptr_eq(&known.answer, &self.answer);
         if let Some(known) = keys.all.get_mut(&self.question).filter(is_ours) {
             known.claims -= 1;
@@ -130,11 +130,11 @@ impl Drop for KeyClaim {
     }
 }
 
-/// The SHA-256 of a body, which stands for the body: nobody can find two bodies with the same one.
-/// The library is there in any case, below rustls.
+/// Returns the SHA-256 of a body. It stands for the body, because nobody can find two bodies with
+/// the same digest. The library for it is there already, because rustls uses it.
 pub(super) fn digest(body: &impl Serialize) -> [u8; 32] {
     let mut digest = Digest(Context::new(&SHA256));
-    // Only maps with other keys than text cannot be written, and there are none here.
+    // Writing JSON fails only for maps whose keys are not text, and there are none here.
     let _ = serde_json::to_writer(&mut digest, body);
     let mut bytes = [0; 32];
     bytes.copy_from_slice(digest.0.finish().as_ref());

@@ -10,8 +10,8 @@ use super::{known::*, *};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Asks with a key. The work takes this long to wait for and makes this, unless the answer is
-/// known.
+/// Asks with a key. Unless the answer is known, the request waits for `wait` and then answers
+/// `made`.
 async fn ask_after(
     all: &ReplayedAnswers,
     wait: impl Future<Output = ()>,
@@ -33,7 +33,7 @@ fn is(answer: Result<JsonText, Problem>, made: u32) -> bool {
     answer.ok() == JsonText::of(&made).ok()
 }
 
-/// How many keys are known, and how many bytes their answers have.
+/// Returns the number of known keys, and the bytes of their answers.
 fn known(all: &ReplayedAnswers) -> (usize, usize) {
     let keys = all.lock();
     (keys.all.len(), keys.bytes)
@@ -48,7 +48,7 @@ async fn after_a_problem_the_key_is_forgotten_and_the_same_key_tries_again() {
     assert!(is(ask(&all, Ok(2)).await, 1));
 }
 
-/// To try again could push a second item.
+/// A second try could push a second item.
 #[tokio::test]
 async fn what_may_have_been_done_is_not_tried_again_for_the_same_key() {
     let all = ReplayedAnswers::default();

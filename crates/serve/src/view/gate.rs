@@ -10,19 +10,20 @@ const MOST_CELLS: u32 = 16;
 const MOST_DOTS: u32 = 9;
 const WIDTH: u32 = 112;
 const GAP: u32 = 2;
-/// Where the first dot is, to the right of the post in the middle, and how far it is to the next.
+/// The place of the first dot, to the right of the post in the middle, and the distance to the next
+/// dot.
 const FIRST_DOT: u32 = 121;
 const DOT: u32 = 6;
 
-/// A drawing of held and waiting, in user units of an SVG.
+/// A drawing of holders and waiters, in user units of an SVG.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Template)]
 #[template(path = "parts/gate.html")]
 pub(crate) struct GatePicture {
     pub(crate) cells: Vec<Cell>,
     pub(crate) dots: Vec<u32>,
-    /// More tickets wait than there are dots.
+    /// Whether more tickets wait than there are dots.
     pub(crate) is_long: bool,
-    /// Nobody is let in.
+    /// Whether the name admits nobody.
     pub(crate) is_shut: bool,
 }
 
@@ -51,8 +52,8 @@ impl GatePicture {
     }
 }
 
-/// The cells that are taken, and all cells. Of a readers-writer lock these are the readers that
-/// hold, or the writer, who has all of it.
+/// Returns the number of taken cells, and of all cells. For a readers-writer lock, each reader that
+/// holds is a cell, and a writer is one cell that fills the gate.
 fn permits(seen: &Snapshot) -> (u32, u32) {
     match (seen.kind, seen.permits_held) {
         (Some(Kind::RwLock), MOST_READERS) => (1, 1),
@@ -67,7 +68,7 @@ fn cells(held: u32, all: u32) -> Vec<Cell> {
         1..=MOST_CELLS => (0..all).map(|at| cell(at, all, held)).collect(),
         _ => {
             let share = u64::from(WIDTH) * u64::from(held) / u64::from(all);
-            // What is held is seen, however small its share is.
+            // At least a narrow bar shows that permits are held, even if their share is tiny.
             let least = u64::from(held > 0) * 2;
             let width = u32::try_from(share.max(least)).unwrap_or(WIDTH);
             vec![Cell { x: 0, width: WIDTH, class: "free" }, Cell { x: 0, width, class: "held" }]

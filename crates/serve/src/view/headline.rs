@@ -1,4 +1,4 @@
-//! The first sentence of a page: the state of a name, and what would change it.
+//! The first sentence of a page: the state of a name, and the next event that changes it.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use seinpaal_words::{
     why::{are, figure, not_renewed},
 };
 
-/// The cause in a few words, then what happens next.
+/// A headline: the cause in a few words, and then the next event.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Headline {
-    /// The class of its sign: `shut`, `full`, `kept`, `late`, `lost`, `alone`. It is empty if all
+    /// The class of the sign: `shut`, `full`, `kept`, `late`, `lost`, `alone`. It is empty if all
     /// is well.
     pub(crate) sign: &'static str,
     pub(crate) cause: String,
@@ -27,8 +27,8 @@ impl Headline {
         Self { sign, cause: cause.into(), rest: rest.into() }
     }
 
-    /// The headline with a loss in front, if there was one. A loss comes first, because a permit
-    /// went to somebody else while its holder may have gone on.
+    /// Puts a loss in front of the headline, if there was one. A loss comes first, because another
+    /// client may hold the permit while its old holder goes on.
     pub(crate) fn after(self, loss: Option<&String>) -> Self {
         match loss {
             Some(loss) => Self::new("lost", loss.as_str(), format!("{} {}", self.cause, self.rest)),
@@ -36,7 +36,8 @@ impl Headline {
         }
     }
 
-    /// Its sign as a drawing. It is empty if all is well, or if the gate shows it already.
+    /// Returns the sign as a drawing. It is empty if all is well, or if the gate shows the state
+    /// already.
     pub(crate) fn icon(&self) -> &'static str {
         match self.sign {
             "shut" => {
@@ -58,7 +59,7 @@ impl Headline {
         }
     }
 
-    /// The headline of a name.
+    /// Makes the headline of a name.
     pub(crate) fn of(seen: &Snapshot) -> Self {
         if let Some(shut) = shut(seen) {
             return shut;
@@ -77,7 +78,7 @@ impl Headline {
         }
     }
 
-    /// The headline of a queue.
+    /// Makes the headline of a queue.
     pub(crate) fn of_queue(seen: &QueueSnapshot) -> Self {
         if let Some(reason) = &seen.paused {
             return Self::new(
@@ -122,8 +123,8 @@ pub(crate) fn is_shut(seen: &Snapshot) -> bool {
     seen.paused.is_some() || seen.guarded_for.is_some() || seen.limit == 0
 }
 
-/// Returns whether a person may have to see to the name: somebody keeps others out, or permits stay
-/// free although some wait for them.
+/// Returns whether an operator may have to look after the name: it admits nobody, waiters wait for
+/// a lowered limit to fit, or permits stay free because the first in line wants more.
 pub(crate) fn needs_attention(seen: &Snapshot) -> bool {
     if is_shut(seen) {
         return true;
@@ -134,14 +135,14 @@ pub(crate) fn needs_attention(seen: &Snapshot) -> bool {
     }
 }
 
-/// Returns whether permits are free that the first in line does not take, because it wants more.
+/// Returns whether permits stay free because the first in line wants more of them.
 fn keeps_free(seen: &Snapshot, first: &Waiter) -> bool {
     let free = seen.available();
-    // In a readers-writer lock, permits are no number that people know.
+    // Users of a readers-writer lock do not think in numbers of permits.
     free > 0 && first.permits > free && seen.kind != Some(Kind::RwLock)
 }
 
-/// The reason why nobody is admitted, regardless of the holders.
+/// Makes the headline of a name that admits nobody, regardless of its holders.
 fn shut(seen: &Snapshot) -> Option<Headline> {
     let (held, limit) = (seen.permits_held, seen.limit);
     let still = match held {
@@ -190,8 +191,8 @@ fn by_holders(seen: &Snapshot) -> Headline {
     Headline::new(sign, cause.trim_end(), rest.join(" "))
 }
 
-/// Two parts of a sentence: that a holder renews no more, and when the first lease of such a holder
-/// ends. Both are empty if no such holder is known.
+/// Returns two parts of a sentence: that a holder has stopped renewing, and when the first lease of
+/// such a holder ends. Both are empty if there is no such holder.
 pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     let silent = seen.holders.iter().filter(|holder| holder.not_renewed_for().is_some());
     let words = silent.clone().min_by_key(|holder| holder.valid_for).and_then(not_renewed);
@@ -202,7 +203,7 @@ pub(crate) fn dead(seen: &Snapshot) -> (&'static str, String) {
     }
 }
 
-/// The sentence about reservations. It tells of the first one, and how many there are.
+/// Makes the sentence about reservations: the first one, and their number.
 fn reserved(seen: &Snapshot) -> String {
     let reserved = seen
         .holders
@@ -218,19 +219,19 @@ fn reserved(seen: &Snapshot) -> String {
     format!("Reserved: {permits} by {who} until {until}: \u{201c}{reason}\u{201d}{more}.")
 }
 
-/// When the next grant is expected.
+/// Says when the next grant is expected.
 fn next(seen: &Snapshot) -> String {
     let first = seen.waiters.first().and_then(|waiter| seen.why(&waiter.ticket));
     let Some(Why::Waits(Waits { estimate, .. })) = first else { return String::new() };
     match (estimate, figure(&estimate)) {
         (Estimate::Now, _) => "The next grant is due at once.".to_owned(),
-        // The headline says so already.
+        // The headline already says this.
         (Estimate::AfterGuard { .. }, _) | (_, None) => String::new(),
         (_, Some(figure)) => format!("Next grant in {figure}."),
     }
 }
 
-/// A length of time in whole seconds, because the fraction is not known.
+/// Writes a length of time in whole seconds, because the estimate is no more exact.
 pub(crate) fn about(wait: Duration) -> String {
     age(Duration::from_secs(wait.as_secs().max(1)))
 }

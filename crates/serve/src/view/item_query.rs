@@ -6,14 +6,14 @@ use seinpaal_words::matching::MOST;
 use super::encoded;
 use crate::fields::{FieldMap, field};
 
-/// Which items the page of a queue shows.
+/// The query that selects the items on the page of a queue.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct ItemQuery {
-    /// The text that is looked for. If it is empty, all items are shown.
+    /// The search text. If it is empty, all items are shown.
     pub(crate) text: String,
-    /// The page lists items of this state alone.
+    /// The state whose items alone the page lists.
     pub(crate) only: Option<ItemState>,
-    /// The page begins behind this place of that list.
+    /// The place in that list after which the page begins.
     pub(crate) after: Option<ItemCursor>,
 }
 
@@ -24,7 +24,7 @@ impl ItemQuery {
         let typed = field("match").trim().chars().filter(|c| !c.is_control());
         let only = field("state").parse().ok();
         let after = field("after").parse().ok();
-        // A place in the list of another state means nothing here.
+        // A place in the list of another state is ignored.
         let after = after.filter(|after: &ItemCursor| Some(after.state()) == only);
         Self { text: typed.take(MOST).collect(), only, after }
     }
@@ -34,7 +34,7 @@ impl ItemQuery {
         !self.text.is_empty()
     }
 
-    /// The fields of a link to this page, each beginning with `&`.
+    /// Returns the fields of a link to this page, each beginning with `&`.
     pub(crate) fn link(&self) -> String {
         let field = |name: &str, value: Option<String>| {
             value.map_or_else(String::new, |value| format!("&{name}={}", encoded(&value)))
@@ -46,7 +46,7 @@ impl ItemQuery {
             + &field("after", after.map(ToString::to_string))
     }
 
-    /// The fields of a link to the list of this state, from this place on.
+    /// Returns the fields of a link to the list of this state, from this place on.
     pub(super) fn behind(&self, state: ItemState, after: Option<&ItemCursor>) -> String {
         Self { text: self.text.clone(), only: Some(state), after: after.cloned() }.link()
     }

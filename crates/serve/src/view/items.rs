@@ -1,5 +1,5 @@
-//! The items of one state on the page of their queue: those that are shown, how many match, and
-//! what can be done to them.
+//! The items of one state on the page of their queue, with the number of matches and the possible
+//! actions.
 
 mod found;
 
@@ -25,9 +25,9 @@ pub(super) struct ItemsPart<'a> {
     link: String,
     title: &'static str,
     heading: String,
-    /// What the page says if there is no row.
+    /// The text of the page if there is no row.
     nothing: &'static str,
-    /// The text in a link. It is empty if no text was looked for.
+    /// The search text as a field of a link. It is empty without a search.
     by: String,
     actions: Vec<(String, String)>,
     columns: Vec<(&'static str, bool)>,
@@ -35,7 +35,7 @@ pub(super) struct ItemsPart<'a> {
     may_act: bool,
     is_dead: bool,
     more: String,
-    /// The link to the rest of the list, and its words.
+    /// The link to the rest of the list, and the words of the link.
     next: Option<(String, &'static str)>,
     is_hidden: bool,
 }
@@ -52,7 +52,7 @@ enum ItemCell {
 }
 
 impl<'a> ItemsPart<'a> {
-    /// The part about a state that has `total` items.
+    /// Makes the part about a state that has `total` items.
     pub(super) fn new(
         name: &str,
         total: u32,
@@ -84,7 +84,7 @@ impl<'a> ItemsPart<'a> {
                 (false, _) => more(found.matching, found.shown.len()),
             },
             next: has_more.then(|| (format!("{base}/queue?n={link}{rest}"), words)),
-            // On the page of a queue a state without items is left out, but for what is in work.
+            // The page of a queue leaves out a state without items, except the items in work.
             is_hidden: total == 0
                 && found.shown.is_empty()
                 && !is_page
@@ -123,8 +123,8 @@ fn nothing(state: ItemState, total: u32, is_all: bool) -> &'static str {
     }
 }
 
-/// The actions: words in an address, and those of a button, like `all 37 that match` if all were
-/// counted.
+/// Returns the actions: the word in an address, and the words of the button, such as `all 37 that
+/// match` if all items were counted.
 fn actions(found: &FoundItems, total: u32, is_all: bool) -> Vec<(String, String)> {
     let all = if is_all { u64::from(total) } else { found.matching };
     let words = match (is_all, found.is_first, all) {
@@ -143,7 +143,7 @@ fn actions(found: &FoundItems, total: u32, is_all: bool) -> Vec<(String, String)
     }
 }
 
-/// The heads of the columns, and whether there are numbers below.
+/// Returns the heads of the columns, and whether the column has numbers.
 fn columns(state: ItemState, has_payloads: bool) -> Vec<(&'static str, bool)> {
     let payload = (if has_payloads { "Payload" } else { "Bytes" }, false);
     let waiting = |when| {
@@ -201,7 +201,7 @@ fn row(item: &ListedItem, has_payloads: bool) -> ItemCells {
     ItemCells { id: item.id.0, cells }
 }
 
-/// When a delayed item is due, and for how long a ready one has been there.
+/// Says when a delayed item is due, or how long ago a ready item was pushed.
 fn when(item: &ListedItem, state: &ListedState) -> ItemCell {
     match state {
         ListedState::Delayed { due_at } => {
@@ -238,7 +238,7 @@ fn labels(item: &ListedItem) -> String {
     labels.collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning of a payload if that is text, or else that it is not.
+/// Returns the beginning of a payload if it is text, or else the word `binary`.
 fn preview(item: &ListedItem) -> String {
     let valid = match std::str::from_utf8(&item.payload) {
         Ok(text) => text,

@@ -31,7 +31,7 @@ struct NameHeadPart<'a> {
     limit: String,
     gate: GatePicture,
     headline: Headline,
-    /// How often a hold was lost within the hour, as far as somebody looked.
+    /// The sentence about losses within the last hour, as far as readings show.
     lost: &'a str,
     is_paused: bool,
     has_limit: bool,
@@ -57,7 +57,7 @@ struct HolderCells {
     who: Who,
     held_for: String,
     left: String,
-    /// The text about a holder that renews no more.
+    /// The text about a holder that has stopped renewing.
     late: String,
     /// The asks to hand over, with their reasons.
     asks: Vec<String>,
@@ -174,7 +174,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderC
         ticket: holder.ticket.to_string(),
         short: short.short(holder.ticket),
         slots: match (seen.kind, holder.slots.count()) {
-            // A store knows permits only. Who has all that readers could have is the writer.
+            // A store knows only numbers of permits. A holder of all of them is the writer.
             (Some(Kind::RwLock), MOST_READERS) => "writer".to_owned(),
             (Some(Kind::RwLock), _) => "reader".to_owned(),
             _ if !seen.slot_names.of(&holder.slots).is_empty() => {
@@ -204,13 +204,13 @@ fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<
     WaitersPart { link: encoded(&seen.name), rows, total, more, may_act, base }
 }
 
-/// The reasons that stand on the page already. Holders for whom many wait are named once.
+/// The reasons that the page has already named. A holder in the way of many waiters is named once.
 #[derive(Default)]
 struct NamedHolders(BTreeSet<String>);
 
 impl NamedHolders {
     fn once(&mut self, reason: String) -> String {
-        // `reason_words` writes who is in the way behind these words.
+        // `reason_words` names the request in the way behind these words.
         let (first, rest) = reason.split_once("; next is ").unwrap_or((&reason, ""));
         if !rest.is_empty() && !self.0.insert(rest.to_owned()) {
             return first.to_owned();

@@ -1,4 +1,4 @@
-//! All names: what needs attention, totals, and one page of a table.
+//! The page of all names: the names that need attention, totals, and one page of a table.
 
 use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::source::StoreSource;
 
-/// How many lines tell of what needs attention.
+/// How many names that need attention are listed.
 const ATTENTION: usize = 5;
 
 #[derive(Template)]
@@ -65,7 +65,7 @@ struct NameRow {
     lost: String,
 }
 
-/// By name: how often a hold was lost within the hour, in words.
+/// The sentences about losses within the last hour, by name.
 type LostHolds = HashMap<String, String>;
 
 struct NamesTab {
@@ -75,7 +75,7 @@ struct NamesTab {
     is_on: bool,
 }
 
-/// All names.
+/// Reads all names, and renders the page.
 pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result<Pieces, String> {
     let all = inner.lists.names().await.map_err(|error| error.to_string())?;
     let base = &inner.options.base_path;
@@ -92,8 +92,8 @@ pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result
     Ok([parts.clone(), parts])
 }
 
-/// The names that a person may have to see to. Only names on this page can tell that a holder may
-/// be dead, and only names that were read can tell that a hold was lost.
+/// Returns the names that an operator may have to look after. A holder that may be dead is known
+/// only for names on this page, and a lost hold only for names that were read.
 fn attention<'a>(
     all: &[Snapshot],
     shown: &[Snapshot],
@@ -121,7 +121,8 @@ fn attention<'a>(
     }
 }
 
-/// The names in use that a person may have to see to, those for which the most wait first.
+/// Returns the names in use that an operator may have to look after, those with the most waiters
+/// first.
 fn in_trouble<'a>(
     all: &'a [Snapshot],
     shown: &'a [Snapshot],
@@ -136,7 +137,7 @@ fn in_trouble<'a>(
     found
 }
 
-/// The names of which a hold was lost and that nobody uses any more, in their order.
+/// Returns the unused names that lost a hold, in their order.
 fn unused<'a>(all: &[Snapshot], lost: &'a LostHolds) -> Vec<(&'a String, &'a String)> {
     let is_used = |name: &str| all.iter().any(|seen| &*seen.name == name);
     let mut unused: Vec<_> = lost.iter().filter(|(name, _)| !is_used(name)).collect();
@@ -211,7 +212,7 @@ fn names_table<'a>(
 }
 
 impl NameRow {
-    /// The row of a name, as the list has it and as it is with its holders.
+    /// Makes the row of a name from its row in the list, and from the same row with its holders.
     fn new(listed: &Snapshot, seen: &Snapshot, lost: &LostHolds) -> Self {
         let (dead, words) = dead(seen);
         Self {

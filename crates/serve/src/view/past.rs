@@ -1,5 +1,5 @@
-//! The picture over time: permits held, waiters in line and wait times, as drawings and as a table
-//! that says the same.
+//! The picture over time: held permits, waiters in line and wait times, as drawings and as a table
+//! with the same figures.
 
 mod lane;
 
@@ -20,7 +20,7 @@ pub(super) struct Figures {
     pub(super) held: &'static str,
     pub(super) waiting: &'static str,
     pub(super) oldest: &'static str,
-    /// It is known who got in after a wait.
+    /// Whether grants after a wait are known.
     pub(super) has_grants: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) const PERMITS: Figures =
 pub(super) const ITEMS: Figures =
     Figures { held: "In work", waiting: "Ready", oldest: "Oldest ready", has_grants: false };
 
-/// Both spans of the past of a name or a queue.
+/// The pictures of both spans of a name or a queue.
 #[derive(Template)]
 #[template(path = "parts/past.html")]
 pub(super) struct Pictures {
@@ -48,13 +48,13 @@ struct Picture {
     /// The words for the span, like `10 minutes`.
     span: &'static str,
     figures: &'static Figures,
-    /// A sentence that says since when there are readings, if there are none of the whole span.
+    /// A sentence that says since when there are readings, if they do not cover the whole span.
     since: String,
     lanes: [Lane; 3],
     /// A gap without readings: its beginning and its length, in buckets.
     gaps: Vec<(i64, i64)>,
-    /// The first bucket, counted from the beginning of this program, because drawings are not exact
-    /// with numbers of nine digits.
+    /// The first bucket, counted from the start of this program. Browsers do not draw exactly with
+    /// numbers of nine digits.
     first: i64,
     length: i64,
     ticks: &'static [&'static str],
@@ -126,17 +126,16 @@ impl Picture {
     }
 }
 
-/// Says since when there are readings. It is empty if there are some from the beginning of the
-/// span.
+/// Says since when there are readings. It is empty if the first bucket of the span has one.
 fn since(buckets: &[Option<&Bucket>], step: Duration) -> String {
     let Some(first) = buckets.iter().position(Option::is_some).filter(|first| *first > 0) else {
         return String::new();
     };
     let known = step * u32::try_from(buckets.len() - first).unwrap_or(u32::MAX);
-    format!("There is data from {} ago on, when somebody looked first. ", age(known))
+    format!("There are readings from {} ago on. ", age(known))
 }
 
-/// Runs of buckets of which nothing is known.
+/// Returns the runs of buckets without a reading.
 fn gaps(first: i64, buckets: &[Option<&Bucket>]) -> Vec<(i64, i64)> {
     let mut gaps: Vec<(i64, i64)> = Vec::new();
     for (number, _) in (first..).zip(buckets).filter(|(_, bucket)| bucket.is_none()) {
@@ -148,10 +147,10 @@ fn gaps(first: i64, buckets: &[Option<&Bucket>]) -> Vec<(i64, i64)> {
     gaps
 }
 
-/// The rows of the table, the newest first, as one reads what has happened.
+/// Returns the rows of the table, the newest first.
 fn rows(buckets: &[Option<&Bucket>], step: Duration) -> Vec<PastRow> {
     let size = buckets.len() / ROWS as usize;
-    // From the newest on, so that a shorter part is the oldest.
+    // The parts are cut from the newest bucket on, so that a shorter part is the oldest.
     let parts = buckets.rchunks(size.max(1)).zip(0_u32..);
     parts
         .map(|(part, back)| PastRow::of(part, step * back * u32::try_from(size).unwrap_or(0), step))
@@ -185,7 +184,7 @@ impl PastRow {
     }
 }
 
-/// `3`, or `3 to 5`.
+/// Writes a range as `3` or `3 to 5`.
 fn range(least: u32, most: u32) -> String {
     if least == most { grouped(most) } else { format!("{} to {}", grouped(least), grouped(most)) }
 }

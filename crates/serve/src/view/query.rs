@@ -1,4 +1,4 @@
-//! The query of a list: which rows, in which order, and which page of them.
+//! The query of a list: the rows to show, their order, and the page.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ const MOST_SEARCHED: usize = 512;
 /// The query of a list.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct ListQuery {
-    /// Part of a name.
+    /// The search text, a part of a name.
     pub(crate) search: String,
     pub(crate) show: ShownNames,
     pub(crate) sort: Sort,
@@ -24,10 +24,10 @@ pub(crate) struct ListQuery {
     pub(crate) page: usize,
 }
 
-/// Which names are shown.
+/// A choice of names to show.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum ShownNames {
-    /// Somebody holds or waits.
+    /// Names with a holder or a waiter.
     #[default]
     Used,
     Waiting,
@@ -36,7 +36,7 @@ pub(crate) enum ShownNames {
     All,
 }
 
-/// The order of the names: most first, and by name if there is no difference.
+/// The order of the names: the highest figure first, and equal figures in the order of names.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum Sort {
     #[default]
@@ -65,7 +65,7 @@ impl ListQuery {
     pub(crate) fn from_fields(fields: &FieldMap) -> Self {
         let field = |name: &str| field(fields, name);
         let show = SHOWS.iter().find(|(_, word, _)| *word == field("show"));
-        // A search also finds names that nobody uses at the moment.
+        // A search also finds names that are not in use.
         let usual = if field("q").is_empty() { ShownNames::default() } else { ShownNames::All };
         let sort = SORTS.iter().find(|(_, word, _)| *word == field("sort"));
         Self {
@@ -76,7 +76,7 @@ impl ListQuery {
         }
     }
 
-    /// The query of a link to this page, beginning with `?`.
+    /// Returns the query of a link to this page, beginning with `?`.
     pub(crate) fn link(&self) -> String {
         let show = SHOWS.iter().find(|(show, _, _)| *show == self.show).map_or("", |row| row.1);
         let sort = SORTS.iter().find(|(sort, _, _)| *sort == self.sort).map_or("", |row| row.1);
@@ -107,7 +107,7 @@ pub(super) struct Paging {
     next: Option<String>,
 }
 
-/// The rows of the page, or of the last one if there are fewer.
+/// Returns the rows of the page, or of the last page if there are fewer pages.
 pub(super) fn page_of<'r, T>(rows: &'r [T], query: &ListQuery) -> &'r [T] {
     let from = start(rows.len(), query);
     &rows[from..(from + ROWS).min(rows.len())]
@@ -132,7 +132,7 @@ impl ShownNames {
 
 impl Sort {
     pub(super) fn apply(self, rows: &mut [&Snapshot]) {
-        // The store lists by name, and the sorts are stable.
+        // The store lists in the order of names, and the sorts are stable.
         match self {
             Self::Oldest => rows.sort_by_cached_key(|seen| Reverse(seen.oldest_wait())),
             Self::Waiting => rows.sort_by_key(|seen| Reverse(seen.waiting_total)),

@@ -1,5 +1,5 @@
-//! The page of a queue: its headline and counts, its items by their state, its groups, and its
-//! past; or the items of one state alone, page by page.
+//! The page of a queue. It shows a headline and counts, the items by their state, the groups, and
+//! the past. Or it lists the items of one state alone, page by page.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub(super) async fn read(
     }))
 }
 
-/// The items of one state, or the first ones of each.
+/// Reads the items of one state, or the first items of each state.
 async fn lists(
     queue: &Queue,
     seen: &QueueSnapshot,

@@ -1,4 +1,4 @@
-//! All queues: one page of a table.
+//! The page of all queues: one page of a table.
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ struct QueueCells {
     headline: Headline,
 }
 
-/// All queues.
+/// Reads all queues, and renders the page.
 pub(super) async fn queues(inner: &Arc<StoreSource>, query: &ListQuery) -> Result<Pieces, String> {
     let all = inner.lists.queues().await.map_err(|error| error.to_string())?;
     let searched = query.search.to_lowercase();

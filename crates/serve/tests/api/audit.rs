@@ -1,4 +1,4 @@
-//! A change and its entry in the audit belong together.
+//! Tests that no change lacks its entry in the audit.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::broken_off::text_of;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Pages and an HTTP API without a port, with an audit in a file, and somebody who can be evicted.
+/// Pages and an HTTP API without a port, with an audit in a file, and a holder to evict.
 struct Scene {
     held: Permit,
     dashboard: Dashboard,
@@ -34,7 +34,7 @@ impl Scene {
         self.dashboard.router()
     }
 
-    /// Sends a request, and leaves while the store has it.
+    /// Sends a request, and drops it while the store has it.
     fn break_off(&self, address: &str, kind: &str, body: String) -> Outcome {
         let request = Request::post(address).header("host", "localhost");
         let request = request.header("content-type", kind).body(Body::from(body))?;
@@ -42,7 +42,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Evicts as a program does.
+    /// Evicts the holder by the HTTP API, and breaks off.
     fn evict_and_break_off(&self) -> Outcome {
         let address = format!("/v1/names/deploy/tickets/{}/evict", self.held.ticket());
         self.break_off(&address, "application/json", r#"{"reason": "hangs"}"#.to_owned())
@@ -58,7 +58,7 @@ impl Scene {
     }
 }
 
-/// What is in the file of the audit.
+/// Reads the entries in the file of the audit.
 fn entries(folder: &Path) -> Fallible<Vec<Value>> {
     let lines = std::fs::read_to_string(folder.join("audit"))?;
     lines.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()

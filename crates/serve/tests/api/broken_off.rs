@@ -1,4 +1,4 @@
-//! Clients that leave before they have their answer.
+//! Tests of clients that leave before they have their answer.
 
 use std::pin::pin;
 
@@ -17,7 +17,7 @@ use tower_service::Service;
 
 use super::Outcome;
 
-/// The HTTP API without a port. So a test ends a request exactly where it likes.
+/// The HTTP API without a port, so that a test can drop a request at an exact point.
 struct Programs(Router);
 
 impl Programs {
@@ -26,14 +26,14 @@ impl Programs {
         Ok(Self(Dashboard::new(seinpaal.clone(), options)?.router()))
     }
 
-    /// Sends a request with a key, and leaves while the store has it. The server drops the future
-    /// of a request whose connection ends, and so does this.
+    /// Sends a request with a key, and drops it while the store has it. The server also drops the
+    /// future of a request whose connection ends.
     fn break_off(&self, address: &str, body: &str) {
         let answer = self.0.clone().call(keyed(address, body)).now_or_never();
         assert!(answer.is_none(), "the answer was there at once");
     }
 
-    /// As above, as soon as so much is held and so many wait, and the request has heard of it.
+    /// Breaks off as soon as the name is in this state and the request has heard of it.
     async fn break_off_at(&self, state: StateOfName<'_>, address: &str, body: &str) {
         let mut answer = pin!(self.0.clone().call(keyed(address, body)));
         assert!(poll!(answer.as_mut()).is_pending(), "the answer was there at once");
@@ -47,17 +47,17 @@ impl Programs {
     }
 }
 
-/// The body of an answer.
+/// Reads the body of an answer.
 pub(crate) async fn text_of(answer: Response) -> Result<String, Box<dyn std::error::Error>> {
     let bytes = to_bytes(answer.into_body(), usize::MAX).await?;
     Ok(String::from_utf8(bytes.into())?)
 }
 
-/// How many permits of a name are held, and how many tickets wait.
+/// A state of a name: how many permits are held, and how many tickets wait.
 struct StateOfName<'a>(&'a Semaphore, u32, u32);
 
 impl StateOfName<'_> {
-    /// The connection works while this yields.
+    /// Waits for this state. The connection works while this function yields.
     async fn is_there(&self) {
         let is_so = |seen: Snapshot| (seen.permits_held, seen.waiting_total) == (self.1, self.2);
         while !self.0.snapshot().await.is_ok_and(is_so) {
@@ -66,7 +66,7 @@ impl StateOfName<'_> {
     }
 }
 
-/// Each request has the same key.
+/// Makes a request. All requests have the same key.
 fn keyed(address: &str, body: &str) -> Request<Body> {
     let request = Request::post(address).header("host", "localhost").header("idempotency-key", "k");
     let request = request.header("content-type", "application/json").body(body.to_owned().into());

@@ -1,4 +1,4 @@
-//! What the document of the API says.
+//! Tests of the document of the API.
 
 use seinpaal::Seinpaal;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{
     support::{object, programs},
 };
 
-/// What a document says of the fields of its bodies and answers: `SCHEMA.FIELD` and the text.
+/// Returns the descriptions of the fields of bodies and answers: `SCHEMA.FIELD` and the text.
 fn described_fields(document: &Value) -> Vec<(String, String)> {
     let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
     let fields = schemas.flat_map(|(schema, body)| {
@@ -18,7 +18,7 @@ fn described_fields(document: &Value) -> Vec<(String, String)> {
     fields.collect()
 }
 
-/// What it says of the parameters of addresses.
+/// Returns the descriptions of the parameters of addresses.
 fn described_parameters(document: &Value) -> Vec<(String, String)> {
     let operations = document["paths"].as_object().into_iter().flatten();
     let operations = operations.flat_map(|(_, at)| at.as_object().into_iter().flatten());
@@ -28,7 +28,8 @@ fn described_parameters(document: &Value) -> Vec<(String, String)> {
     parameters.collect()
 }
 
-/// The text of a field. A field that may be null has it beside the schema of its other values.
+/// Returns the description of a field. A field that may be null has it beside the schema of its
+/// other values.
 fn text_of(described: &Value) -> String {
     let others = described["oneOf"].as_array().into_iter().flatten();
     let texts = [described].into_iter().chain(others).map(|it| it["description"].as_str());

@@ -1,5 +1,5 @@
-//! Actions on all items that match, on the page and over HTTP: they are counted, confirmed, limited
-//! to what was counted, and written down.
+//! Tests of actions on all items that match, on the page and over HTTP. The items are counted, the
+//! action is confirmed, limited to the counted items, and written down.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::{
     support::{Site, csrf, object, problem, programs, text},
 };
 
-/// More than a page lists.
+/// More items than a page lists.
 const MANY: u32 = 120;
 
-/// Dead letters of two kinds.
+/// Makes dead letters with this group and reason.
 async fn dead(queue: &Queue, count: u32, group: &str, reason: &str) -> Outcome {
     for number in 0..count {
         let pushing = queue.push(format!("to: {group} {number}")).group(group).deliveries(1);
@@ -28,7 +28,7 @@ async fn with_actions(seinpaal: &Seinpaal) -> Result<Site, Box<dyn std::error::E
     Site::open(seinpaal.clone(), Options { allow_actions: true, ..Options::default() }).await
 }
 
-/// The value of a hidden field of a form.
+/// Returns the value of a hidden field of a form.
 fn hidden(page: &str, name: &str) -> Result<String, &'static str> {
     let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).ok_or("no such field")?;
     Ok(rest.split('"').next().unwrap_or_default().to_owned())

@@ -1,5 +1,5 @@
-//! Items that are ready or delayed: on the page of their queue and on pages of their own, over
-//! HTTP, and cancelled all together.
+//! Tests of ready and delayed items: on the page of their queue, on pages of their own, and over
+//! HTTP. Other tests cancel all of them at once.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{
     support::{Site, csrf, object, problem, programs, text},
 };
 
-/// Ready items of two groups, and one without.
+/// Pushes ready items of two groups, and one item without a group.
 async fn ready(queue: &Queue, count: u32) -> Outcome {
     for number in 0..count {
         let group = if number % 2 == 0 { "acme" } else { "other" };
@@ -25,7 +25,7 @@ fn rows(page: &str) -> usize {
     page.matches("do=cancel&amp;").count()
 }
 
-/// The address behind these words.
+/// Returns the address of the link with these words.
 fn link(page: &str, words: &str) -> Option<String> {
     let (before, _) = page.split_once(&format!("\">{words}</a>"))?;
     let (_, address) = before.rsplit_once("href=\"")?;
@@ -80,7 +80,7 @@ async fn all_that_wait_and_match_are_cancelled_and_those_in_work_or_pushed_later
     let confirm = site.get("/confirm?do=cancel-all&state=ready&n=mails&match=ACME").await?.body;
     let asked = text(&confirm);
     assert!(asked.contains("Cancel all 60 items that match “ACME” and are ready?"), "{asked}");
-    assert!(asked.contains("What a worker takes in the meantime stays"), "{asked}");
+    assert!(asked.contains("Items that a worker takes in the meantime stay"), "{asked}");
     let taken = mails.pop().await?;
     assert_eq!(taken.group(), Some("acme"));
     mails.push("late").group("acme").await?;

@@ -1,4 +1,5 @@
-//! The pages in somebody else's service: under their path, beside its routes, and in nobody's way.
+//! Tests of pages inside another service: under their path, beside the routes of the service, and
+//! without changing these.
 
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use seinpaal::Seinpaal;
@@ -9,7 +10,7 @@ use super::{
     support::{Site, csrf, text},
 };
 
-/// A service with a route, a state and an answer of its own for addresses that are not there.
+/// Makes a service with a route, a state, and its own answer for unknown addresses.
 fn service(pages: Router) -> Router {
     let own = Router::new().route("/", get(async |State(it): State<&'static str>| it));
     let missing = async || (StatusCode::NOT_FOUND, "the service has no such page");

@@ -1,4 +1,4 @@
-//! A site on a port of its own, and a client that sends exactly what it is told to.
+//! A site on a port of its own, and a client that sends exactly the given bytes.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::{io, time::Duration};
@@ -15,18 +15,18 @@ use tokio::{
     time::timeout,
 };
 
-/// Nothing here takes that long, not even on a busy machine.
+/// No step takes this long, not even on a busy machine.
 const BOUND: Duration = Duration::from_secs(60);
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Pages on a port, until it is dropped.
+/// Pages on a port, until this value is dropped.
 pub(crate) struct Site {
     port: u16,
     task: JoinHandle<io::Result<()>>,
 }
 
-/// What came back.
+/// The answer to a request.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     head: String,
@@ -46,7 +46,7 @@ impl Site {
         Ok(Self { port, task: tokio::spawn(seinpaal_serve::serve(listener, router, 4096)) })
     }
 
-    /// A service that has the pages among its own, served as such a service would.
+    /// Serves a service that has mounted the pages, as that service would do it.
     pub(crate) async fn around(service: Router) -> Fallible<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
@@ -71,12 +71,12 @@ impl Site {
         self.ask(&format!("POST {address} HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{form}", form.len())).await
     }
 
-    /// Asks as a program does.
+    /// Sends a request as a program does.
     pub(crate) async fn call(&self, method: &str, address: &str, body: &str) -> Fallible<Answer> {
         self.ask(&program_request(method, address, "", body, "close")).await
     }
 
-    /// Asks as a program does, with a key.
+    /// Sends a request with a key, as a program does.
     pub(crate) async fn call_with_key(
         &self,
         key: &str,
@@ -87,7 +87,7 @@ impl Site {
         self.ask(&program_request("POST", address, &key, body, "close")).await
     }
 
-    /// Begins a request that can be left, and whose answer is read while it comes.
+    /// Begins a request that a test can drop, and whose answer a test reads while it arrives.
     pub(crate) async fn begin(&self, method: &str, address: &str, body: &str) -> Fallible<Stream> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let request = program_request(method, address, "", body, "keep-alive");
@@ -137,18 +137,18 @@ impl Answer {
     }
 }
 
-/// A site that programs may use, too, and where people may act.
+/// Opens a site where programs may take permits and items, and visitors may act.
 pub(crate) async fn programs(seinpaal: &Seinpaal) -> Fallible<Site> {
     let options = Options { api: true, allow_actions: true, ..Options::default() };
     Site::open(seinpaal.clone(), options).await
 }
 
-/// The answer to a program, read as JSON.
+/// Reads the answer to a program as JSON.
 pub(crate) fn object(answer: &Answer) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
 }
 
-/// The word by which programs tell problems apart.
+/// Returns the status, and the word by which programs tell problems apart.
 pub(crate) fn problem(answer: &Answer) -> (u16, String) {
     assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{}", answer.body);
     let kind = object(answer)["type"].as_str().unwrap_or_default().to_owned();
@@ -156,7 +156,7 @@ pub(crate) fn problem(answer: &Answer) -> (u16, String) {
 }
 
 impl Stream {
-    /// Reads until what came since the last call is as wanted.
+    /// Reads until the text that has arrived since the last call is as wanted, and returns it.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&str) -> bool) -> Fallible<String> {
         let mut bytes = Vec::new();
         loop {
@@ -174,8 +174,8 @@ impl Stream {
     }
 }
 
-/// Waits until so many permits are held and so many tickets wait. Each look is an answer of the
-/// store, so there are no pauses between looks.
+/// Waits until this many permits are held and this many tickets wait. Each look waits for an answer
+/// of the store, so there is no pause between looks.
 pub(crate) async fn until(
     seinpaal: &Seinpaal,
     name: &str,
@@ -193,7 +193,7 @@ pub(crate) async fn until(
     timeout(BOUND, looking).await?
 }
 
-/// A request that waits in line; it leaves when the task is dropped with its runtime.
+/// Starts a request that waits in line. It leaves when its task is dropped with the runtime.
 pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
     let (queued, is_in_line) = oneshot::channel();
     let request = request.on_queued(move |_| {
@@ -201,16 +201,16 @@ pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
     });
     let task = tokio::spawn(async move {
         let held = request.await;
-        // Kept, if it ever is granted.
+        // If the request is granted, the task keeps the permit.
         std::future::pending::<()>().await;
         drop(held);
     });
-    // The next request is to stand behind this one.
+    // The next request of a test must stand behind this one.
     timeout(BOUND, is_in_line).await.expect("it is told").expect("it stands in line");
     task
 }
 
-/// The text of a page, without its tags.
+/// Returns the text of a page without its tags.
 pub(crate) fn text(html: &str) -> String {
     let mut text = String::new();
     let mut is_tag = false;
@@ -228,7 +228,7 @@ pub(crate) fn text(html: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The secret in a form.
+/// Returns the secret in a form.
 pub(crate) fn csrf(page: &str) -> Result<String, &'static str> {
     let (_, rest) = page.split_once("name=\"csrf\" value=\"").ok_or("no secret")?;
     rest.split('"').next().map(str::to_owned).ok_or("no secret")

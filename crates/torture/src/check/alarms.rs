@@ -1,10 +1,10 @@
-//! No false alarm: where no fault is near, no worker is in danger, loses a permit, is turned away,
-//! or is granted a permit that hardly lasts.
+//! The rule of no false alarm. While no fault is near, no worker is in danger, loses a permit, is
+//! refused one, or is granted a permit with too short a lease.
 
 use super::{Check, CheckTerms, Violation, tale::PermitTale, worker_of};
 use crate::history::{HistoryEvent, TortureWhat};
 
-/// An alarm of a worker that no fault has touched counts against the store.
+/// Counts each alarm of a worker that no fault has touched against the store.
 pub(super) fn check(
     events: &[HistoryEvent],
     tale: &PermitTale,
@@ -25,8 +25,8 @@ fn alarm(event: &HistoryEvent, terms: &CheckTerms) -> Option<String> {
     match &event.what {
         TortureWhat::Danger { req } => Some(format!("{req} is in danger")),
         TortureWhat::Lost { req, how } => Some(format!("{req} is lost: {how}")),
-        // The worker notes the moment some time after the grant, so this asks for less than is
-        // promised.
+        // The worker notes the end of its lease some time after the grant. So this check asks for
+        // half a lease, which is less than the promise.
         TortureWhat::Granted { req, until: Some(until), .. } => {
             let left = until.saturating_sub(event.at);
             (left < terms.lease / 2).then(|| format!("{req} is granted for {left} µs"))

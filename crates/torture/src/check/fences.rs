@@ -1,4 +1,5 @@
-//! Fences grow with every grant of a name, and a ticket is granted once.
+//! The rules that fences grow with every grant of a name, and that a ticket is granted at most
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +8,12 @@ use super::{
     tale::{PermitTale, ToldGrant, told},
 };
 
-/// How long a clock that was set can have effects, in microseconds: a store forgets a name that
-/// nobody has used for a ttl.
+/// How long a clock that was set can have effects, in microseconds. Afterwards the store has
+/// forgotten an unused name: it does so after a ttl.
 const SETTLES: u64 = 10_000_000;
 
-/// The rule that the later grant breaks. Fences follow the store's clock. Where that clock is
-/// behind them, an idle name has a rule of its own.
+/// Returns the rule that the later grant breaks. Fences follow the store's clock, so a clock that
+/// is behind them has a rule of its own, [`Check::FenceBehind`].
 pub(super) fn breach(tale: &PermitTale, earlier: &ToldGrant, later: &ToldGrant) -> Check {
     let is_ahead = tale.fence_at(later.at).is_some_and(|usual| earlier.fence > usual);
     let is_set = tale.windows.iter().any(|window| {
@@ -46,15 +47,14 @@ fn twice(tale: &PermitTale, name: &str, found: &mut Vec<Violation>) {
     let mut seen = BTreeMap::new();
     for held in tale.granted(name) {
         if let Some(other) = seen.insert(held.1.fence, held) {
-            let story = format!("the same fence: {}; {}", told(&other), told(&held));
+            let story = format!("two grants with one fence: {}; {}", told(&other), told(&held));
             let check = breach(tale, other.1, held.1);
             found.push(Violation { check, at: held.1.at, story });
         }
     }
 }
 
-/// A request that is made while another grant is in hand gets a greater fence. The rule about slots
-/// says more.
+/// Checks that a request which is made while another grant is in hand gets a greater fence.
 fn grow(tale: &PermitTale, name: &str, found: &mut Vec<Violation>) {
     let mut in_hand: Vec<_> = tale.granted(name).collect();
     in_hand.sort_by_key(|(_, grant)| grant.at);

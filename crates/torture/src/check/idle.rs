@@ -1,5 +1,5 @@
-//! Free permits go to waiters in time: a lost wakeup costs at most the time that the store
-//! promises.
+//! The rule that free permits go to waiters in time. A lost wakeup costs at most the time that the
+//! store promises.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct NameLine<'a> {
     limit: u32,
     held: u32,
     waiting: BTreeMap<usize, u32>,
-    /// Since when a waiter would fit, and why.
+    /// The moment since which even the largest waiting request would fit, and the reason why.
     since: Option<(u64, FreedBy)>,
 }
 
@@ -73,7 +73,8 @@ fn changes(tale: &PermitTale, name: &str) -> Vec<(u64, LineChange)> {
     changes
 }
 
-/// A stopped worker still waits, but nobody can tell it anything.
+/// Adds the changes that stops make. A stopped worker still waits, but the store cannot tell it
+/// anything.
 fn stops(
     tale: &PermitTale,
     index: usize,
@@ -90,7 +91,7 @@ fn stops(
 }
 
 impl NameLine<'_> {
-    /// Takes a change. If the change ends a time in which a waiter fitted, returns the beginning
+    /// Takes a change. If the change ends a time in which all waiters fitted, returns the beginning
     /// and the cause of that time.
     fn take(&mut self, at: u64, change: LineChange) -> Option<(u64, FreedBy)> {
         let before = self.since;
@@ -122,7 +123,7 @@ impl NameLine<'_> {
         before.filter(|_| self.since != before)
     }
 
-    /// Returns whether any waiter would fit, whichever is first in line.
+    /// Returns whether the largest request would fit, and therefore the first in line, too.
     fn fits(&self) -> bool {
         let largest = self.waiting.values().max();
         largest.is_some_and(|permits| self.held + permits <= self.limit)
@@ -144,14 +145,14 @@ impl NameLine<'_> {
     }
 }
 
-/// Returns for how much of this time the store could grant nothing, and how much does not count
-/// against it. Without a lookout, these are the time of faults, and the time that the store is
-/// given after each.
+/// Returns two parts of this time: the part in which the store could grant nothing, and the part
+/// that does not count against the store. Without a lookout, the two are equal: the time of faults,
+/// and the time that the store is given after each fault.
 fn cover(tale: &PermitTale, terms: &CheckTerms, from: u64, to: u64) -> (u64, u64) {
     let later = |(from, to): (u64, u64)| (from, to.saturating_add(terms.after_fault));
     if let Some(outages) = &tale.outages {
         let moves = tale.windows.iter().filter(|window| window.fault == "move-slot");
-        // A move of slots is no outage, but not without effects.
+        // A lookout sees no outage while slots move, but a move delays grants, too.
         let moves = moves.map(|window| (window.from, window.to));
         let covered = outages.iter().copied().chain(moves).map(later).collect();
         return (covered_by(outages.clone(), from, to), covered_by(covered, from, to));
@@ -176,7 +177,7 @@ fn covered_by(mut windows: Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
     sum
 }
 
-/// Returns whether a fault concerns one process. Such a fault keeps no store from answering others.
+/// Returns whether a fault concerns one worker only. The store still answers all others.
 fn is_of_process(fault: &str) -> bool {
     fault == "kill-worker" || fault == "stop-worker" || fault == "clock-client"
 }

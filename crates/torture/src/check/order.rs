@@ -1,14 +1,16 @@
-//! First come, first served, as far as the history proves which request came first.
+//! The rule of first come, first served, as far as the history proves which request came first.
 //!
-//! A request that was told that it stands in line, before another was made, is ahead of that one.
-//! It may be passed only if a fault made it unreachable, or let its place run out.
+//! If the store had answered one request that it stands in line before another request was made,
+//! then the first request is ahead of the other. It may be passed only if a fault made it
+//! unreachable, or let its place run out.
 
 use super::{
     Check, CheckTerms, Violation,
     tale::{PermitTale, ToldRequest},
 };
 
-/// Returns how many pairs there are, and how many of them are excused.
+/// Judges all pairs of requests. Returns how many pairs there are, and how many of them are
+/// excused.
 pub(super) fn check(tale: &PermitTale, terms: &CheckTerms, found: &mut Vec<Violation>) -> [u64; 2] {
     let mut pairs = [0; 2];
     for name in tale.names.keys() {
@@ -37,8 +39,8 @@ fn judge(
     pairs[0] += 1;
     let has_passed = match &ahead.grant {
         Some(other) => other.fence > grant.fence,
-        // The request may have been granted and have left before the worker was told. So if both
-        // fit, the history proves nothing.
+        // The request ahead may have been granted and have left before its worker was told. So if
+        // both requests fit, the history proves nothing.
         None => grant.at < ahead.ends && ahead.permits + request.permits > limit_of(tale, request),
     };
     if !has_passed {

@@ -1,4 +1,5 @@
-//! At any moment, workers believe in at most `limit` permits, and at most one believes in a slot.
+//! The rules that at any moment workers believe in at most `limit` permits, and at most one worker
+//! in a slot.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ pub(super) fn check(tale: &PermitTale, found: &mut Vec<Violation>) {
     }
 }
 
-/// Only a grant can raise the number that is held, so it is enough to look at each grant.
+/// Checks the limit. Only a grant can raise the number of held permits, so it is enough to look at
+/// each grant.
 fn sweep(grants: &[GrantedRequest<'_>], limit: u32, found: &mut Vec<Violation>) {
     let mut held: Vec<GrantedRequest<'_>> = Vec::new();
     for (request, grant) in grants {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use crate::history::{HistoryEvent, TortureWhat};
 
-/// What happened to every request.
+/// The history of all requests.
 #[derive(Debug, Default)]
 pub(super) struct PermitTale {
     /// The names and their limits.
@@ -13,13 +13,13 @@ pub(super) struct PermitTale {
     pub(super) requests: Vec<ToldRequest>,
     /// The times of faults, in order.
     pub(super) windows: Vec<Window>,
-    /// When the store could grant nothing. `None` if no lookout looked.
+    /// The times in which the store could grant nothing. `None` if there was no lookout.
     pub(super) outages: Option<Vec<(u64, u64)>>,
-    /// Which life was stopped, when, and when it went on.
+    /// The lives that were stopped, each with the moments at which it stopped and went on.
     pub(super) stops: Vec<(String, u64, u64)>,
 }
 
-/// One request.
+/// The history of one request.
 #[derive(Debug)]
 pub(super) struct ToldRequest {
     pub(super) req: String,
@@ -28,7 +28,7 @@ pub(super) struct ToldRequest {
     pub(super) permits: u32,
     pub(super) asked: u64,
     pub(super) queued: Option<u64>,
-    /// When the request certainly waited no more.
+    /// The moment from which the request certainly no longer waited.
     pub(super) ends: u64,
     pub(super) grant: Option<ToldGrant>,
 }
@@ -40,7 +40,7 @@ pub(super) struct ToldGrant {
     pub(super) ticket: String,
     pub(super) fence: u64,
     pub(super) slots: Vec<u32>,
-    /// Until when its holder believed in it.
+    /// The moment until which the holder believed in the permit.
     pub(super) until: u64,
     pub(super) cause: FreedBy,
 }
@@ -68,7 +68,8 @@ impl PermitTale {
         tale
     }
 
-    /// Ends everything that has not ended, at the end of the history. Only belief may go on.
+    /// Ends all requests and faults that have not ended, at the end of the history. Only a belief
+    /// may last longer.
     fn close(&mut self, at: u64) {
         self.requests.iter_mut().for_each(|request| request.end(at));
         self.windows.iter_mut().for_each(|window| window.to = window.to.min(at));
@@ -123,15 +124,15 @@ impl PermitTale {
         }
     }
 
-    /// The fence that the clock would give to a grant at this moment, had nobody set the clock. It
-    /// asks of the first grant only that the clock was right then.
+    /// Returns the fence that a grant at this moment would get if nobody had set the clock. This is
+    /// true if the clock was right at the first grant.
     pub(super) fn fence_at(&self, at: u64) -> Option<u64> {
         let first = self.requests.iter().filter_map(|request| request.grant.as_ref());
         let first = first.min_by_key(|grant| grant.at)?;
         first.fence.checked_add(at.saturating_sub(first.at))
     }
 
-    /// How many permits a life believes in at this moment, and how many of its requests wait.
+    /// Counts the permits that a life believes in at this moment, and its requests that wait.
     pub(super) fn stake(&self, life: &str, at: u64) -> [u64; 2] {
         let of_life = || self.requests.iter().filter(|request| request.life == life);
         let holds = of_life().filter(|request| {
@@ -141,7 +142,7 @@ impl PermitTale {
         [holds.count() as u64, waits.count() as u64]
     }
 
-    /// The requests for a name that were granted, in the order in which they were made.
+    /// Returns the requests for a name that were granted, in the order in which they were made.
     pub(super) fn granted<'a>(
         &'a self,
         name: &'a str,
@@ -192,7 +193,7 @@ impl ToldRequest {
         self.ends = self.ends.min(at);
     }
 
-    /// The number of the worker that made the request.
+    /// Returns the number of the worker that made the request.
     pub(super) fn worker(&self) -> Option<usize> {
         worker_of(&self.life)
     }
@@ -206,7 +207,7 @@ impl ToldGrant {
     }
 }
 
-/// The number in the name of a life: 1 for `w1.3`.
+/// Returns the worker's number in the name of a life: 1 for `w1.3`.
 pub(crate) fn worker_of(life: &str) -> Option<usize> {
     life.strip_prefix('w')?.split('.').next()?.parse().ok()
 }
@@ -225,17 +226,16 @@ fn req_of(what: &TortureWhat) -> Option<&str> {
     }
 }
 
-/// Why a grant could happen: permits became free in this way, or a request came while they were
-/// free.
+/// The reason why a grant became possible.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum FreedBy {
-    /// Their holder gave them back.
+    /// The holder gave the permits back.
     Release,
-    /// Their holder was killed.
+    /// The holder was killed.
     Death,
-    /// The belief of their holder ended by itself.
+    /// The belief of the holder ended by itself.
     LeaseEnd,
-    /// They were free, and a request came.
+    /// The permits were free already, and a request came.
     Arrival,
 }
 
@@ -245,7 +245,7 @@ impl fmt::Display for FreedBy {
             Self::Release => "release",
             Self::Death => "holder's death",
             Self::LeaseEnd => "end of lease",
-            Self::Arrival => "asked for what is free",
+            Self::Arrival => "request for free permits",
         })
     }
 }

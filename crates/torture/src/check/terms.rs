@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use super::Check;
 
-/// How often a session renews its places in line. With each renewal it learns how they stand,
-/// wakeup or not.
+/// How often a session renews its places in line. With each renewal it learns whether they were
+/// granted, even if a wakeup was lost.
 const PLACES_RENEWED: Duration = Duration::from_secs(5);
 /// How long a place in line lasts without renewal.
 const PLACE: Duration = Duration::from_secs(15);
 
-/// What can delay a grant of free permits.
+/// A kind of delay between free permits and their grant.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Bound {
-    /// Only wakeups, which may be lost.
+    /// A wakeup, which may be lost.
     Prompt,
     /// A lease that must run out.
     Death,
@@ -34,21 +34,21 @@ pub struct CheckTerms {
     pub prompt: u64,
     /// The longest time from a holder's death, or from the end of its belief, to the next grant.
     pub death: u64,
-    /// The longest such time where a client was stopped while it stood in line. Each of its places
-    /// may be granted to it, and run out.
+    /// The longest such time if a client was stopped while it stood in line. Each of its places may
+    /// be granted, and the lease may then have to run out.
     pub silent: u64,
     /// How long the effects of a fault last after its end. With a lookout, this counts from the end
     /// of an outage.
     pub after_fault: u64,
-    /// Whether a stopped client may delay others for this long.
+    /// Whether a stopped client may delay others for as long as `silent`.
     pub stops_hold_up: bool,
     /// The checks whose breaches are counted, and not held against the store.
     pub not_promised: Vec<Check>,
 }
 
 impl CheckTerms {
-    /// The rules for a server. Only time tells it that a client is gone. The next look does what no
-    /// wakeup says.
+    /// Returns the rules for a server. A server learns only by the passing of time that a client is
+    /// gone. After a lost wakeup, a client learns of its grant with its next renewal.
     #[must_use]
     pub fn of_server(ttl: Duration) -> Self {
         let prompt = PLACES_RENEWED + ttl;
@@ -65,8 +65,8 @@ impl CheckTerms {
         }
     }
 
-    /// The rules for a store on one machine, whose kernel tells at once that a process is gone. The
-    /// ttl allows for a busy machine.
+    /// Returns the rules for a store on one machine. Its kernel reports at once that a process is
+    /// gone. The bound is a ttl, to allow for a busy machine.
     #[must_use]
     pub fn of_machine(ttl: Duration) -> Self {
         let at_once = micros(ttl);
@@ -79,7 +79,7 @@ impl CheckTerms {
         }
     }
 
-    /// The bound of a delay of this kind.
+    /// Returns the longest delay of this kind.
     #[must_use]
     pub fn time(&self, bound: Bound) -> u64 {
         match bound {
@@ -89,8 +89,8 @@ impl CheckTerms {
         }
     }
 
-    /// How long after a fault alarms are allowed. A lease, a place and a hand-over may have begun
-    /// during the fault.
+    /// Returns how long after a fault alarms are allowed. A lease or a place may have begun during
+    /// the fault, and run out after it.
     pub(super) fn calm_after(&self) -> u64 {
         self.after_fault + self.silent
     }

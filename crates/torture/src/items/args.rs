@@ -9,7 +9,7 @@ use super::{
 };
 use crate::args::number;
 
-/// How to call it.
+/// The usage of the program.
 pub const USAGE: &str = "usage: torture items --store KIND [--items N] [--workers N] [--concurrency N] [--kill-every MS] [--restart N] \
 [--fail-over N] [--fail-over-cut N] [--ttl MS] [--seed S] [--history FILE]
   KIND             embedded, redis, redis-everysec, redis-always, sentinel, sentinel-1, sentinel-2 (`replicated`)
@@ -21,7 +21,7 @@ See docs/internals/proof/torture.md.";
 /// Reads a run from the command line.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// The mistake in the command line, in one line.
 pub fn plan(args: &[String]) -> Result<ItemPlan, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut plan = ItemPlan::new(program);
@@ -63,7 +63,7 @@ fn every(milliseconds: u64) -> Option<Duration> {
 }
 
 impl ItemPlan {
-    /// The run that docs/internals/proof/torture.md describes.
+    /// Makes the run that docs/internals/proof/torture.md describes.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl ItemPlan {
 /// Reads the arguments with which the rig starts a worker.
 ///
 /// # Errors
-/// What is wrong.
+/// The mistake in the arguments.
 pub fn orders(args: &[String]) -> Result<ItemOrders, String> {
     let [url, who, history, seed, ttl, concurrency] = args else {
         return Err("a worker is started by the rig only".to_owned());

@@ -1,8 +1,8 @@
 //! Judges a history of items.
 //!
-//! Ids and fences come from one growing number of the queue, so both are moments of it: an item was
-//! in the queue when another was delivered exactly if its id is below that delivery's fence.
-//! Neither clocks nor the order of lines decide anything about order.
+//! Ids and fences come from one growing number of the queue, so they can be compared. An item was
+//! in the queue when another item was delivered if and only if its id is below that delivery's
+//! fence. The checks of order use no clock and no order of lines.
 
 mod order;
 mod tale;
@@ -23,8 +23,8 @@ pub struct ItemRules {
     pub ttl: Duration,
     /// How many items a worker has at a time.
     pub concurrency: u32,
-    /// Whether the store may forget what it has answered, as without persistence or after a
-    /// fail-over. What it forgets is then counted.
+    /// Whether the store may forget changes that it has answered, as without persistence or after a
+    /// fail-over. Forgotten changes are then counted.
     pub may_forget: bool,
 }
 
@@ -47,9 +47,9 @@ pub enum Count {
     Pushed,
     /// Pushes that the store refused, so that the item is not in the queue.
     Refused,
-    /// Pushes whose result nobody knows.
+    /// Pushes that the store did not answer.
     PushUnknown,
-    /// Those of them that were delivered.
+    /// Items of such pushes that were delivered.
     PushUnknownDelivered,
     /// Deliveries that a handler saw.
     Deliveries,
@@ -60,7 +60,7 @@ pub enum Count {
     /// Acknowledgements that the store answered.
     Acknowledged,
     /// Items whose only acknowledgement was not answered, and that were not delivered again. They
-    /// are done.
+    /// count as done.
     DoneUnanswered,
     /// Acknowledgements that came too late.
     TooLate,
@@ -70,21 +70,20 @@ pub enum Count {
     Faults,
     /// Items that were delivered more than once.
     Repeated,
-    /// Deliveries that another followed because their worker was killed.
+    /// Deliveries that were repeated because their worker was killed.
     ByKill,
-    /// Deliveries that another followed because their lease had ended, as their worker was told or
-    /// must have been.
+    /// Deliveries that were repeated because their lease had ended.
     ByLeaseEnd,
-    /// Deliveries that another followed because the store was broken meanwhile.
+    /// Deliveries that were repeated because the store was broken meanwhile.
     ByFault,
-    /// Deliveries that another followed for no visible reason.
+    /// Deliveries that were repeated for no visible reason.
     Unexplained,
     /// Items that a handler saw once, at the first attempt, and that were acknowledged.
     Undisturbed,
-    /// Those of them that were delivered before an earlier item of the same priority.
+    /// Undisturbed items that were delivered before an earlier item of the same priority.
     OutOfOrder,
-    /// Those of them that were delivered before an item of another priority that stood further in
-    /// front.
+    /// Undisturbed items that were delivered before an item of another priority that stood further
+    /// in front.
     OutOfRank,
     /// Items that are gone without being done.
     Lost,
@@ -92,9 +91,9 @@ pub enum Count {
     AcknowledgedTwice,
     /// Deliveries after an acknowledgement that was answered.
     DeliveredAfterEnd,
-    /// Numbers that are in the queue under two ids, or were delivered without a push.
+    /// Numbers that the queue has under two ids, or delivered without a push.
     Strange,
-    /// Fences that were given twice, or that fell for an item.
+    /// Fences that were given twice, or that fell from one delivery of an item to the next.
     BadFence,
 }
 
@@ -195,8 +194,8 @@ fn end(tale: &ItemsTale, verdict: &mut ItemVerdict) {
     kills_suffice(verdict);
 }
 
-/// Checks that the kills are enough: a killed worker takes at most as many items with it as it can
-/// have at a time.
+/// Checks that the kills explain the deliveries that ended with their workers. A killed worker
+/// takes at most as many items with it as it can have at a time.
 fn kills_suffice(verdict: &mut ItemVerdict) {
     let taken = verdict.count(Count::Unseen) + verdict.count(Count::ByKill);
     let most = verdict.count(Count::Kills) * u64::from(verdict.rules.concurrency);
@@ -207,7 +206,7 @@ fn kills_suffice(verdict: &mut ItemVerdict) {
     }
 }
 
-/// How many breaches of each kind are told in words.
+/// How many breaches of each kind are described in words.
 const TOLD: u64 = 10;
 
 impl ItemVerdict {
@@ -215,7 +214,7 @@ impl ItemVerdict {
         Self { rules, violations: Vec::new(), counts: BTreeMap::new(), took }
     }
 
-    /// The value of a figure.
+    /// Returns the value of a figure.
     #[must_use]
     pub fn count(&self, count: Count) -> u64 {
         self.counts.get(&count).copied().unwrap_or_default()
@@ -225,7 +224,7 @@ impl ItemVerdict {
         *self.counts.entry(count).or_default() += more;
     }
 
-    /// Counts an event, and tells a breach in words.
+    /// Counts an event, and describes it in words if it is a breach.
     fn note(&mut self, count: Count, words: impl FnOnce() -> String) {
         self.add(count, 1);
         if count.is_bad(self.rules) && self.count(count) <= TOLD {

@@ -1,5 +1,6 @@
-//! Writes down each delivery that a worker gives back, from what the library logs before it sends
-//! that. A handler sees nothing of a delivery that nobody in the worker wants any more.
+//! Writes down each delivery that a worker gives back. The library gives a delivery back by itself
+//! if the worker has no use for it any more, and no handler sees that. So this module reads the
+//! library's log, which has a line before each give-back.
 
 use std::fmt::Debug;
 
@@ -15,7 +16,7 @@ use crate::history::Pen;
 /// The words of the library's log, which its crate's documentation lists.
 const GIVING_BACK: &str = "giving back";
 
-/// Writes with this pen from now on. A process has one such writer.
+/// Writes give-backs with this pen from now on. A process calls this once.
 pub(super) fn write_down(pen: Pen) {
     let is_first = tracing::subscriber::set_global_default(GiveBacks(pen));
     is_first.expect("a worker reads the library's log in one place");
@@ -39,7 +40,7 @@ impl Subscriber for GiveBacks {
         }
     }
 
-    // There are only events here.
+    // The library logs events and no spans, so spans need nothing.
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
         span::Id::from_u64(1)
     }
@@ -53,7 +54,7 @@ impl Subscriber for GiveBacks {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// What an event says, as far as it is about a delivery.
+/// The fields of an event that are about a delivery.
 #[derive(Default)]
 struct ToldEvent {
     message: String,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::check::{Count, ItemVerdict};
 
-/// The report: counts, then violations.
+/// Writes the report: counts, then violations.
 #[must_use]
 pub fn report(verdict: &ItemVerdict) -> String {
     let mut text = String::new();
@@ -15,7 +15,7 @@ pub fn report(verdict: &ItemVerdict) -> String {
         "{seconds:.1} s from the first push to the last acknowledgement: {rate:.0} items a second"
     );
     for (count, shown) in LINES {
-        let _ = writeln!(text, "{:>8} {shown}", verdict.count(count)); // a String takes everything
+        let _ = writeln!(text, "{:>8} {shown}", verdict.count(count)); // cannot fail
     }
     let _ = writeln!(text, "{} violations", verdict.violations.len());
     for violation in &verdict.violations {
@@ -27,7 +27,7 @@ pub fn report(verdict: &ItemVerdict) -> String {
 const LINES: [(Count, &str); 25] = [
     (Count::Pushed, "pushes answered"),
     (Count::Refused, "pushes refused"),
-    (Count::PushUnknown, "pushes of which nobody could say what became"),
+    (Count::PushUnknown, "pushes with an unknown result"),
     (Count::PushUnknownDelivered, "  of them delivered"),
     (Count::Kills, "workers killed"),
     (Count::Faults, "faults of the store"),

@@ -19,12 +19,12 @@ use crate::{history::Pen, lives::Lives};
 const BATCH: u64 = 50;
 /// How many deliveries an item may have: more than any gets, so that none becomes a dead letter.
 const DELIVERIES: u32 = 100_000;
-/// How many priorities there are, from −1 up. Within a run a few minutes of waiting may outweigh a
+/// How many priorities there are, from −1 up. In a run of several minutes, waiting may outweigh a
 /// step.
 const PRIORITIES: u64 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a queue may stand still. The items of a dead worker are away for a ttl, and a
-/// failed-over master for half a minute.
+/// How long a queue may stand still. The items of a dead worker are away for a ttl, and after the
+/// death of a master the store is away for half a minute.
 const STILL: Duration = Duration::from_secs(90);
 const END: Duration = Duration::from_secs(60);
 /// The time before the first fault and between faults.
@@ -33,7 +33,7 @@ const CALM: Duration = Duration::from_secs(3);
 /// Runs the load, and writes its history.
 ///
 /// # Errors
-/// If processes, files or the store fail in a way that is no part of the run.
+/// If processes, files or the store fail in a way that the run does not plan.
 pub fn run(plan: &ItemPlan) -> io::Result<()> {
     if plan.history.exists() {
         let why = format!("{} is there already: remove it first", plan.history.display());
@@ -56,7 +56,7 @@ pub fn run(plan: &ItemPlan) -> io::Result<()> {
     })
 }
 
-// ---- the one that pushes
+// ---- the task that pushes
 
 fn push_and_watch(plan: &ItemPlan, url: &str, pen: &Pen) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -5,7 +5,8 @@ use std::{fmt, io, str::FromStr, thread, time::Duration};
 use seinpaal_rig::{RedisServer, SentinelServers};
 use tempfile::TempDir;
 
-/// How long no write reaches a replica before the master is killed, where writes must be lost.
+/// How long no write reaches a replica before the master is killed, for a fault in which writes
+/// must be lost.
 const CUT: Duration = Duration::from_millis(300);
 const REPLICAS: usize = 2;
 
@@ -43,7 +44,7 @@ pub enum RunningStore {
     Embedded(TempDir),
     /// A server.
     Redis(RedisServer),
-    /// Servers behind sentinels, and how many replicas must have a change.
+    /// Servers behind sentinels, and the number of replicas that must have a change.
     Sentinel(SentinelServers, u32),
 }
 
@@ -64,7 +65,7 @@ impl ItemStore {
     pub fn may_forget(self) -> bool {
         match self {
             // With `everysec` a server writes before it answers, as long as the disk is not slow.
-            // What is not synced yet is in the machine's memory, and outlives the process.
+            // Writes that are not synced yet are in the machine's memory, and outlive the process.
             Self::Embedded | Self::RedisEverysec | Self::RedisAlways => false,
             Self::Redis => true,
             Self::Sentinel(replicated) => replicated < REPLICAS as u32,
@@ -104,7 +105,7 @@ impl ItemStore {
 }
 
 impl RunningStore {
-    /// The store's URL.
+    /// Returns the store's URL.
     #[must_use]
     pub fn url(&self) -> String {
         match self {

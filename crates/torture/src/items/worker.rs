@@ -1,5 +1,5 @@
-//! A worker: a process that takes items through the public API, and writes down each step before
-//! the next.
+//! A worker: a process that takes items through the public API, and writes each step down before it
+//! takes the next.
 
 use std::{
     convert::Infallible,
@@ -34,7 +34,7 @@ pub struct ItemOrders {
     pub who: String,
     /// The file that the history goes to.
     pub history: PathBuf,
-    /// The seed of all that is drawn.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The ttl of leases.
     pub ttl: Duration,
@@ -79,7 +79,7 @@ async fn handle(item: Item, pen: Pen, mut draw: Draw) -> Result<(), Infallible> 
     Ok(())
 }
 
-/// Makes a payload: a number, and filling.
+/// Makes a payload: a number, filled up to 64 bytes.
 #[must_use]
 pub fn payload(n: u64) -> String {
     format!("{n:.<64}")
@@ -87,6 +87,7 @@ pub fn payload(n: u64) -> String {
 
 fn number_in(payload: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(payload);
-    // What is no number stands for an item that was never pushed, and so convicts.
+    // A payload that is no number gets the number of an item that was never pushed, so the checker
+    // reports it.
     text.trim_end_matches('.').parse().unwrap_or(u64::MAX)
 }

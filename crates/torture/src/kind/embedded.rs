@@ -56,7 +56,8 @@ fn fill(file: &Path) {
 impl Drop for Embedded {
     fn drop(&mut self) {
         if self.is_own {
-            let _ = unmount(self.dir.path(), UnmountFlags::DETACH); // else it goes with the machine
+            // A failure leaves the small disk mounted until the machine stops, which does no harm.
+            let _ = unmount(self.dir.path(), UnmountFlags::DETACH);
         }
     }
 }
@@ -82,6 +83,6 @@ impl StartedStore for Embedded {
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {
-        Ok(Vec::new()) // its rows are what the API lists
+        Ok(Vec::new()) // the API lists every row of the store
     }
 }

@@ -10,12 +10,12 @@ use crate::{
     scene::{FaultScene, LONGEST_STEP},
 };
 
-/// How long a server that may have forgotten leases admits nobody: at least a quarter more than the
-/// rig's ttl.
+/// The restart guard: how long a server that may have forgotten leases admits nobody. It is at
+/// least a quarter longer than the rig's ttl.
 pub(super) const GUARD: Duration = Duration::from_secs(4);
 const MS: Duration = Duration::from_millis(1);
 
-/// What happens to a server's data when the server dies.
+/// The fate of a server's data when the server dies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Persistence {
     /// The data is on disk.
@@ -29,7 +29,7 @@ pub(super) enum Persistence {
 #[derive(Debug)]
 pub(super) struct Redis {
     servers: Vec<RedisServer>,
-    /// Which server the present fault hits.
+    /// The server that the present fault hits.
     hit: usize,
     memory: Persistence,
 }
@@ -65,8 +65,8 @@ impl Redis {
         Ok(())
     }
 
-    /// Waits until the restart guard is over, at a quorum: it survives only if its nodes forget one
-    /// at a time.
+    /// Waits at a quorum until the restart guard is over. A quorum survives only if its nodes
+    /// forget one at a time.
     fn await_guard(&self) {
         if self.memory == Persistence::Quorum {
             thread::sleep(GUARD * 5 / 4);
@@ -190,7 +190,7 @@ impl StartedStore for Redis {
         for server in &self.servers {
             kept.extend(server.say(&["KEYS", "seinpaal:*"])?);
         }
-        // These stay: they are small, and each server has one of each.
+        // These two keys stay: they are small, and each server has one of each.
         kept.retain(|key| key != "seinpaal:guard" && key != "seinpaal:node");
         Ok(kept)
     }

@@ -1,5 +1,5 @@
-//! A master with one replica behind three sentinels, with `replicated=1`. That is every replica, so
-//! the store survives a fail-over.
+//! A master with one replica behind three sentinels, with `replicated=1`. So every replica has
+//! every change, and the store survives a fail-over.
 
 use std::{io, time::Duration};
 
@@ -18,7 +18,7 @@ impl SentinelSite {
         Self(SentinelServers::start(1))
     }
 
-    /// Kills the master, which comes back, empty, as a replica of the next.
+    /// Kills the master. It comes back, empty, as a replica of the next master.
     fn fail_over(&mut self) {
         let old = self.0.master();
         self.0.kill(old);
@@ -27,7 +27,7 @@ impl SentinelSite {
         self.0.until_whole();
     }
 
-    /// Stops the master until another is promoted, and then lets it go on.
+    /// Stops the master until the replica is promoted, and then lets it go on.
     fn raise_a_zombie(&self, scene: &mut FaultScene<'_>) {
         let old = self.0.master();
         self.0.pause(old);
@@ -65,7 +65,7 @@ impl StartedStore for SentinelSite {
             TortureFault::StopServer => {
                 let master = self.0.master();
                 self.0.pause(master);
-                scene.wait(100 * MS, 900 * MS); // too short for the sentinels to mind
+                scene.wait(100 * MS, 900 * MS); // too short for the sentinels to react
                 self.0.resume(master);
                 self.0.until_whole();
             }

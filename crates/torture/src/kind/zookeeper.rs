@@ -8,7 +8,8 @@ use super::StartedStore;
 use crate::{fault::TortureFault, scene::FaultScene};
 
 const MS: Duration = Duration::from_millis(1);
-/// The session that clients ask for. ZooKeeper notices a holder's death when the session is over.
+/// The session timeout that clients ask for. ZooKeeper notices a holder's death when its session is
+/// over.
 pub(super) const SESSION: Duration = Duration::from_secs(4);
 
 pub(super) struct Zookeeper(ZookeeperEnsemble);
@@ -18,7 +19,7 @@ impl Zookeeper {
         Self(ZookeeperEnsemble::start(3))
     }
 
-    /// Kills a server, and starts it again when the others have gone on without it.
+    /// Kills a server, and starts it again after the others have gone on without it for a while.
     fn lose(&mut self, server: usize, scene: &mut FaultScene<'_>) -> io::Result<()> {
         self.0.kill(server);
         scene.wait(500 * MS, scene.ttl);
@@ -56,6 +57,6 @@ impl StartedStore for Zookeeper {
     }
 
     fn kept(&self) -> io::Result<Vec<String>> {
-        Ok(Vec::new()) // what it keeps of a name is what the API lists
+        Ok(Vec::new()) // the API lists every name that ZooKeeper keeps
     }
 }

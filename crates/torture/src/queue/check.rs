@@ -9,13 +9,13 @@ use crate::{
     history::{HistoryEvent, TortureWhat},
 };
 
-/// How long an item may lie beside an idle worker, in microseconds.
+/// The longest times that an item may lie beside an idle worker, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckBounds {
-    /// If nothing goes wrong.
+    /// The time if nothing goes wrong.
     pub prompt: u64,
-    /// At the worst. This is the time until an idle worker looks by itself, and what may delay it
-    /// then.
+    /// The time at the worst: until an idle worker looks by itself, with the delays that it may
+    /// meet then.
     pub look: u64,
 }
 
@@ -45,7 +45,7 @@ pub fn check(
     verdict
 }
 
-/// An item whose acknowledgement was answered is not delivered again.
+/// Checks that an item whose acknowledgement was answered is not delivered again.
 fn once(tale: &ItemTale, found: &mut Vec<Violation>) {
     let Some(done) = tale.acknowledged else { return };
     for again in tale.deliveries.iter().filter(|it| it.fence > done) {
@@ -57,7 +57,8 @@ fn once(tale: &ItemTale, found: &mut Vec<Violation>) {
     }
 }
 
-/// Two workers do not believe in one item at one time, and fences of its deliveries grow.
+/// Checks that no two workers believe in one item at the same time, and that the fences of its
+/// deliveries grow.
 fn beliefs(tale: &ItemTale, found: &mut Vec<Violation>) {
     let mut sorted = tale.deliveries.clone();
     sorted.sort_by_key(|it| it.fence);
@@ -72,8 +73,8 @@ fn beliefs(tale: &ItemTale, found: &mut Vec<Violation>) {
     }
 }
 
-/// An item whose push was answered was acknowledged, may have been acknowledged, or is a dead
-/// letter.
+/// Checks that an item whose push was answered is not lost: it was acknowledged, may have been
+/// acknowledged, or is a dead letter.
 fn kept(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &mut Vec<Violation>) {
     let Some(end) = events.iter().find(|event| matches!(event.what, TortureWhat::QueueLeft { .. }))
     else {
@@ -87,7 +88,7 @@ fn kept(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &mut
     }
 }
 
-/// Workers believe in no more deliveries than the limits allow.
+/// Checks that workers believe in no more deliveries than the limits allow.
 fn crowds(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &mut Vec<Violation>) {
     let limits = events.iter().find_map(|event| match event.what {
         TortureWhat::Limits { limit, group_limit } => Some((limit as usize, group_limit as usize)),
@@ -114,7 +115,7 @@ fn crowds(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &m
     }
 }
 
-/// When faults were under way.
+/// Returns the times in which faults were under way.
 fn trouble(events: &[HistoryEvent]) -> Vec<(u64, u64)> {
     let mut windows: Vec<(u64, u64)> = Vec::new();
     let mut open = None;
@@ -131,19 +132,19 @@ fn trouble(events: &[HistoryEvent]) -> Vec<(u64, u64)> {
     windows
 }
 
-/// How long a fault disturbs the order of items: those of a dead or deaf worker are delivered a ttl
-/// later.
+/// How long a fault disturbs the order of items. The items of a dead or unreachable worker are
+/// delivered a ttl later.
 const FELT: u64 = 20_000_000;
-/// With how many later items an item is compared. More would take time and find little: an item
-/// that comes too early passes those next to it first.
+/// With how many later items an item is compared. More would take time and find little, because an
+/// item that comes too early also passes its neighbours.
 const COMPARED: usize = 64;
 
 fn is_calm(trouble: &[(u64, u64)], from: u64, to: u64) -> bool {
     !trouble.iter().any(|(begin, end)| *begin <= to && end.saturating_add(FELT) >= from)
 }
 
-/// Of ungrouped items that were due at once, the one that was in the queue before the other was
-/// pushed is delivered first.
+/// Checks the order of ungrouped items that were due at once. If one was in the queue before the
+/// other was pushed, it is delivered first.
 fn order(
     tales: &BTreeMap<String, ItemTale>,
     trouble: &[(u64, u64)],
@@ -172,7 +173,7 @@ fn order(
     pairs
 }
 
-/// How long ungrouped items waited for their first delivery beside an idle worker.
+/// Measures how long ungrouped items waited for their first delivery beside an idle worker.
 fn waits(
     tales: &BTreeMap<String, ItemTale>,
     events: &[HistoryEvent],
@@ -200,8 +201,8 @@ fn waits(
     waits
 }
 
-/// When workers waited for an item, from each pop to its result. A worker that was stopped or
-/// killed meanwhile does not count as idle.
+/// Returns the times in which workers waited for an item, from each pop to its result. A worker
+/// that was stopped or killed meanwhile does not count as idle.
 fn idle(events: &[HistoryEvent]) -> Vec<(u64, u64, String)> {
     let mut open: BTreeMap<String, (u64, String)> = BTreeMap::new();
     let mut idle = Vec::new();

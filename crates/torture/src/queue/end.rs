@@ -1,5 +1,5 @@
-//! The beginning and the end of a run of a queue. At the beginning the limits are set. At the end
-//! the items that are left are taken out, so that they can be told from lost ones.
+//! The beginning and the end of a run of a queue. At the beginning the rig sets the limits. At the
+//! end it takes out the items that are left, so that the checker can tell them from lost items.
 
 use std::{collections::BTreeSet, io, path::Path, thread, time::Duration};
 
@@ -8,10 +8,10 @@ use seinpaal::{ItemId, Queue, Seinpaal, blocking::wait};
 use super::{GROUP_LIMIT, LIMIT, labour};
 use crate::history::{self, HistoryEvent, Pen, TortureWhat};
 
-/// How long what dead workers had, and what is delayed, may last.
+/// How long the items of dead workers, and delayed items, may take to become ready.
 const FADING: Duration = Duration::from_secs(60);
-/// Items that are still delayed after this part of [`FADING`] are due hours later. No worker delays
-/// one for as much as a second.
+/// Items that are still delayed after this part of [`FADING`] are due hours later, because a clock
+/// was set. No worker delays an item for as much as a second.
 const STILL_DELAYED: u128 = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 const PAGE: u32 = 1000;
@@ -29,7 +29,7 @@ pub fn begin(url: &str, pen: &Pen) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes out everything, acknowledged and dead, and writes down what remains.
+/// Pops and acknowledges all items. Then writes down how many items remain, and each dead letter.
 ///
 /// # Errors
 /// If the store cannot be asked.
@@ -70,9 +70,9 @@ pub fn empty(seinpaal: &Seinpaal, pen: &Pen, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Items that were delayed while the store's clock was ahead are due hours later. It is enough that
-/// they are there, so they are cancelled. Items whose push was not answered have no known number,
-/// and are purged.
+/// Cancels items that were delayed while the store's clock was ahead, and are due hours later. The
+/// checker only needs to know that they were not lost. Items whose push was not answered have no
+/// known number, so they are purged.
 fn cancel_delayed(queue: &Queue, pen: &Pen, events: &[HistoryEvent]) -> io::Result<()> {
     let mut open = BTreeSet::new();
     for event in events {

@@ -161,8 +161,8 @@ pub(super) fn note(pen: &Pen, req: &str, item: &Item) {
     );
 }
 
-/// Until when the worker believes in an item. The moment is read first, so the belief is never
-/// overstated.
+/// Returns the present moment, and the moment until which the worker believes in an item. The clock
+/// is read first, so the belief is never too long.
 fn belief(item: &Item) -> (u64, Option<u64>) {
     let at = clock::now();
     let left = item.remaining();
@@ -170,7 +170,7 @@ fn belief(item: &Item) -> (u64, Option<u64>) {
     (at, if item.is_held() { until } else { Some(at) })
 }
 
-/// The queue of a worker or of the rig.
+/// Returns the queue that workers and the rig use.
 pub(crate) fn queue(seinpaal: &seinpaal::Seinpaal) -> Queue {
     seinpaal.queue(NAME)
 }

@@ -1,4 +1,4 @@
-//! What a history tells of each item.
+//! The history, item by item.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::{
     history::{HistoryEvent, TortureWhat},
 };
 
-/// An item, as it was told.
+/// The history of one item.
 #[derive(Debug, Default)]
 pub(super) struct ItemTale {
     pub(super) req: String,
@@ -32,7 +32,7 @@ pub(super) struct ToldDelivery {
     pub(super) who: String,
 }
 
-/// Tells each item of a history. Puts contradictions into `found`.
+/// Reads the history of each item. Puts contradictions into `found`.
 pub(super) fn tell(
     events: &[HistoryEvent],
     verdict: &mut QueueVerdict,
@@ -45,7 +45,7 @@ pub(super) fn tell(
     teller.tales
 }
 
-/// The items as far as the history is read.
+/// The items while the history is being read.
 struct Teller<'a> {
     tales: BTreeMap<String, ItemTale>,
     /// The request of each item, by the id that the store gave.
@@ -125,7 +125,7 @@ impl Teller<'_> {
             TortureWhat::InHand { id, fence, until } => {
                 let until = until.unwrap_or(u64::MAX);
                 // A worker that was stopped past its lease learns on waking that the lease has
-                // ended. So its belief ended with the lease, and not with this note.
+                // ended. So its belief ended with the lease, and not with this event.
                 self.change(*id, *fence, |it| {
                     it.until = if until > *at { until } else { it.until.min(*at) };
                 });
@@ -161,7 +161,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Notes the id of an item, which has only one.
+    /// Notes the id of an item. A second id is a breach.
     fn number(&mut self, req: &str, id: u64, at: u64) {
         let Some(tale) = self.tales.get_mut(req) else { return };
         if tale.id.replace(id).is_some_and(|other| other != id) {

@@ -1,27 +1,27 @@
-//! What the checker finds in a history of a queue.
+//! The verdict of the checker on a history of a queue.
 
 use std::collections::BTreeMap;
 
 use crate::check::Violation;
 
-/// What the checker finds in a history of a queue.
+/// The verdict of the checker on a history of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct QueueVerdict {
-    /// Pushes that were answered.
+    /// The number of pushes that the store answered.
     pub pushed: u64,
-    /// Deliveries that reached a program.
+    /// The number of deliveries that reached a program.
     pub deliveries: u64,
-    /// Items that were acknowledged, and whose workers were told so.
+    /// The number of items whose acknowledgement the store answered.
     pub acknowledged: u64,
-    /// Deliveries that were lost by their workers.
+    /// The number of deliveries that their workers lost.
     pub lost: u64,
-    /// Dead letters.
+    /// The number of dead letters.
     pub dead: u64,
-    /// Pairs of items whose order the history proves.
+    /// The number of pairs of items whose order the history proves.
     pub pairs: u64,
-    /// The times from due to in hand of ungrouped items beside an idle worker, shortest first.
+    /// The times from due to delivered of ungrouped items beside an idle worker, shortest first.
     pub waits: Vec<u64>,
-    /// Faults, by name.
+    /// The number of faults, by name.
     pub faults: BTreeMap<String, u64>,
     /// Broken promises.
     pub violations: Vec<Violation>,

@@ -20,13 +20,14 @@ pub(super) struct WorkerCrew<'a> {
     ways: Vec<WayToStore>,
 }
 
-/// How one worker reaches the store.
+/// The way of one worker to the store.
 struct WayToStore {
     url: String,
     proxies: Vec<Proxy>,
 }
 
-/// The clock that a worker goes by. Where there is no server, all workers go by the machine's.
+/// Returns the name of the clock that a worker goes by. Without a server, all workers go by the
+/// machine's clock.
 pub(super) fn clock_of(kind: StoreKind, worker: usize) -> String {
     if kind == StoreKind::Embedded { "machine".to_owned() } else { format!("w{worker}") }
 }
@@ -82,13 +83,13 @@ impl<'a> WorkerCrew<'a> {
         self.lives.stop(worker, time);
     }
 
-    /// Tells all workers to finish. Waits until they have ended, at most for this long.
+    /// Tells all workers to finish. Waits until they have ended, at most for `bound`.
     pub(super) fn finish(&mut self, bound: Duration) {
         self.lives.finish(bound);
     }
 }
 
-/// The argument that tells a worker what to use: the queue, or the names with their limits.
+/// Returns the argument that tells a worker to use the queue, or the names with their limits.
 fn what_to_use(plan: &TorturePlan) -> String {
     if plan.queue {
         return "queue".to_owned();

@@ -1,4 +1,4 @@
-//! The end of a run: all workers leave, and then nothing of them may remain at the store.
+//! The end of a run. All workers leave, and then nothing of them may remain at the store.
 
 use std::{io, thread, time::Duration};
 
@@ -9,8 +9,8 @@ use crate::{history::TortureWhat, queue};
 
 /// How long workers may take to give back their permits and to end.
 const GOING: Duration = Duration::from_secs(60);
-/// How long things of dead workers may remain: a lease, a place in line, and what the store
-/// remembers of them.
+/// How long things of dead workers may remain: leases, places in line, and the store's records of
+/// the workers.
 const FADING: Duration = Duration::from_secs(60);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 

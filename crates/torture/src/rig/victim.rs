@@ -1,5 +1,5 @@
-//! Chooses the worker that a fault hits. Half of the time it is one that holds a permit at that
-//! moment, because a fault does most harm there.
+//! Chooses the worker that a fault hits. Half of the time it is a worker that holds a permit at
+//! that moment, because a fault does most harm there.
 
 use std::{
     collections::BTreeMap,
@@ -28,11 +28,11 @@ impl TortureRig<'_> {
     }
 }
 
-/// The workers that hold a permit, as far as the recent lines tell.
+/// Returns the workers that hold a permit, as far as the recent lines of the history tell.
 fn holders(history: &Path) -> io::Result<Vec<usize>> {
     let mut holds = BTreeMap::new();
     for line in recent(history)?.lines() {
-        // The first line may begin in the middle, and the last one may be unfinished.
+        // The first line may lack its beginning, and the last one its end. Both are skipped.
         let Ok(event) = serde_json::from_str::<HistoryEvent>(line) else { continue };
         match event.what {
             TortureWhat::Granted { req, .. } => drop(holds.insert(req, event.who)),

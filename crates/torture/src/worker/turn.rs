@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::WorkerOrders;
 use seinpaal_draw::Draw;
 
-/// One request and what becomes of it.
+/// One request, and its course.
 #[derive(Clone, Debug)]
 pub(super) struct RequestTurn {
     pub(super) name: String,
@@ -16,11 +16,11 @@ pub(super) struct RequestTurn {
     pub(super) way: WaitingWay,
     pub(super) hold: Duration,
     pub(super) rest: Duration,
-    /// Whether the worker drops the permit and does not release it.
+    /// Whether the worker drops the permit instead of releasing it.
     pub(super) drops: bool,
 }
 
-/// How the worker asks.
+/// The way in which the worker asks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum WaitingWay {
     Patient,
@@ -48,7 +48,7 @@ impl RequestTurn {
         }
     }
 
-    /// The time-out, in microseconds.
+    /// Returns the timeout, in microseconds.
     pub(super) fn timeout(&self) -> Option<u64> {
         match self.way {
             WaitingWay::Try => Some(0),

@@ -1,5 +1,4 @@
-//! What the layer does with requests, over a store in memory; and what it promises over every
-//! store.
+//! Tests of the layer over a store in memory, and of its promises over every store.
 
 mod refusals;
 mod stores;
@@ -22,7 +21,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 
 type Key = fn(&Request<Body>) -> Option<Demand>;
 
-/// What the inner service tells a test, and waits for.
+/// The signals between the inner service and a test: a request has entered, and may leave.
 #[derive(Clone, Default)]
 struct Gate {
     entered: Arc<Notify>,
@@ -42,7 +41,7 @@ fn get(path: &str) -> Request<Body> {
     Request::get(path).body(Body::empty()).unwrap()
 }
 
-/// A service that is in work until the gate says so.
+/// Makes a service that works on each request until the gate lets the request leave.
 fn gated(
     gate: &Gate,
 ) -> impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
@@ -75,7 +74,7 @@ async fn held(seinpaal: &Seinpaal, name: &str) -> u32 {
     seinpaal.semaphore(name).snapshot().await.unwrap().permits_held
 }
 
-/// Waits until so many permits are held; for 10 s at most.
+/// Waits until `wanted` permits are held, for 10 s at most.
 async fn until_held(seinpaal: &Seinpaal, name: &str, wanted: u32) {
     let began = Instant::now();
     while held(seinpaal, name).await != wanted {
@@ -182,7 +181,7 @@ async fn evict(seinpaal: &Seinpaal, name: &str) {
     semaphore.evict(ticket).await.unwrap();
 }
 
-/// A service whose body is what the test sends.
+/// Makes a service that responds with a body which the test sends piece by piece.
 fn streaming(
     seinpaal: &Seinpaal,
 ) -> (mpsc::UnboundedSender<&'static str>, Limited<impl Streams, Key, Answering>) {

@@ -1,4 +1,4 @@
-//! What is said to a request that is not served.
+//! The answers to requests that are not served.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The same promises over every store, seen by two connections, as two processes of a service have.
+//! The promises of the layer over every store, with two connections, as two processes of a service
+//! have.
 
 use std::time::Duration;
 
@@ -9,11 +10,11 @@ use tower::{Layer, ServiceExt};
 
 use super::{Gate, evict, gated, get, held, layer, text, until_held};
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 const BOUND: Duration = Duration::from_secs(60);
 
-/// A request of a key is served over one connection. Requests over the other are refused, wait, and
-/// lose their permits.
+/// Checks the promises. A request of a key is served over one connection. Requests over the other
+/// connection are refused, wait, and lose their permits.
 async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     let gate = Gate::default();
     let service =
@@ -24,7 +25,8 @@ async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     for wait in [Duration::ZERO, Duration::from_millis(50)] {
         let ask = async || service(&two, wait).oneshot(get("/of/ann")).await.unwrap();
         let mut shed = ask().await;
-        // A store on a busy machine may be silent for so long. Its clients are told to come back.
+        // On a busy machine the store may be silent for longer than the wait. Then the answer is
+        // 503, and the test asks again.
         while shed.status() == StatusCode::SERVICE_UNAVAILABLE {
             shed = ask().await;
         }

@@ -1,4 +1,4 @@
-//! How long a waiter may still wait, for programs.
+//! The estimate of a waiter's remaining wait, as JSON.
 
 use seinpaal::why::{Estimate, Unsaid};
 use serde::Serialize;
@@ -9,14 +9,15 @@ use crate::why::estimate;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct EstimateJson {
-    /// What the estimate is: `now`, `about`, `after-guard`, or a word for why nothing can be said.
+    /// The kind of the estimate: `now`, `about`, `after-guard`, or a word for why there is none.
     kind: &'static str,
-    /// How long the wait is likely to be, in milliseconds. `null`: nothing can be said.
+    /// The likely length of the wait, in milliseconds. `null`: there is no estimate.
     wait_ms: Option<u128>,
-    /// How many of the last holds the estimate goes by. The field is left out if it goes by none.
+    /// The number of past holds that the estimate is based on. The field is left out if there are
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     holds_seen: Option<u32>,
-    /// Half of these holds took no longer than this, in milliseconds.
+    /// The median length of these holds, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     typical_hold_ms: Option<u128>,
     /// The estimate in words for people.
@@ -24,7 +25,7 @@ pub struct EstimateJson {
 }
 
 impl EstimateJson {
-    /// What is said of this estimate.
+    /// Makes the JSON of an estimate.
     #[must_use]
     pub fn new(given: &Estimate) -> Self {
         let (holds_seen, typical_hold_ms) = match given {

@@ -1,4 +1,4 @@
-//! What `queue … --json` prints.
+//! The JSON that `queue … --json` prints.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Labels, labels};
 use crate::text::delivery_end;
 
-/// `open`, `paused` or `unattended`.
+/// Returns the state of a queue: `open`, `paused` or `unattended`.
 #[must_use]
 pub fn state(snapshot: &QueueSnapshot) -> &'static str {
     match snapshot.paused {
@@ -18,11 +18,11 @@ pub fn state(snapshot: &QueueSnapshot) -> &'static str {
     }
 }
 
-/// `queue push`: one an item.
+/// One pushed item, as `queue push` prints it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PushedJson<'a> {
-    /// The name of the semaphore, lock or queue.
+    /// The name of the queue.
     pub name: &'a str,
     /// The number of the item, by which its queue knows it.
     pub id: u64,
@@ -30,11 +30,11 @@ pub struct PushedJson<'a> {
     pub duplicate: bool,
 }
 
-/// `queue limit`. `null`: any number.
+/// The limits of a queue, as `queue limit` prints them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QueueLimits))]
 pub struct Limits<'a> {
-    /// The name of the semaphore, lock or queue.
+    /// The name of the queue.
     pub name: &'a str,
     /// How many items may be in work at once. `null`: any number.
     pub limit: Option<u32>,
@@ -42,15 +42,15 @@ pub struct Limits<'a> {
     pub group_limit: Option<u32>,
 }
 
-/// A queue in numbers. `queue list` prints one a line.
+/// The figures of a queue. `queue list` prints one queue a line.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QueueRow))]
 pub struct QueueJson<'a> {
-    /// The name of the semaphore, lock or queue.
+    /// The name of the queue.
     name: &'a str,
     /// How many items can be worked on now.
     ready: u32,
-    /// How many items are put off until a time that has not come.
+    /// How many items are delayed until a later time.
     delayed: u32,
     /// How many items are in work.
     in_work: u32,
@@ -60,7 +60,7 @@ pub struct QueueJson<'a> {
     limit: Option<u32>,
     /// How many items of one group may be in work at once. `null`: any number.
     group_limit: Option<u32>,
-    /// How long ago the item was pushed that is delivered next, in milliseconds. `null`: no item
+    /// The age of the item that is delivered next, since its push, in milliseconds. `null`: no item
     /// can be delivered.
     oldest_ms: Option<u128>,
     /// Whether the queue gives out items: `open`, `paused` by an operator, or `unattended` if items
@@ -69,7 +69,7 @@ pub struct QueueJson<'a> {
 }
 
 impl<'a> QueueJson<'a> {
-    /// What is said of this queue.
+    /// Makes the row of a queue.
     #[must_use]
     pub fn new(snapshot: &'a QueueSnapshot) -> Self {
         Self {
@@ -86,8 +86,8 @@ impl<'a> QueueJson<'a> {
     }
 }
 
-/// An item of a queue in a list, which hands it to nobody. `queue items` and `queue dead` print one
-/// a line. Instants are in milliseconds since 1970, by the store's clock.
+/// An item in a list. Listing an item does not deliver it. `queue items` and `queue dead` print one
+/// item a line. Instants are in milliseconds since 1970, by the store's clock.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ListedItem))]
 pub struct ItemJson<'a> {
@@ -99,16 +99,16 @@ pub struct ItemJson<'a> {
     deliveries: u32,
     /// How often the item is given to a worker at most, before it is dead.
     most_deliveries: u32,
-    /// Why the last delivery that ended was no success, in a word or the worker's words; empty if
-    /// none has ended.
+    /// Why the last delivery that ended failed, in a word or in the worker's words. It is empty if
+    /// no delivery has ended.
     reason: &'a str,
     /// The priority, -100 to 100. A higher one is served sooner. It is 0 unless it was stated.
     priority: i8,
     /// The group of the item. `null`: it is in none.
     group: Option<&'a str>,
-    /// The labels that the process gave that pushed the item, as an object of texts.
+    /// The labels of the process that pushed the item, as an object of texts.
     labels: Labels<'a>,
-    /// The name of the machine on which the process ran that pushed the item.
+    /// The machine on which the pushing process ran.
     host: &'a str,
     /// The number of that process on its machine.
     pid: u32,
@@ -128,7 +128,7 @@ pub struct ItemJson<'a> {
     payload: String,
 }
 
-/// Who works on an item.
+/// The worker that has an item.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = ItemWorker))]
@@ -139,7 +139,7 @@ struct WorkerJson<'a> {
     host: &'a str,
     /// The number of the process on that machine.
     pid: u32,
-    /// For how long the worker has had the item, in milliseconds.
+    /// How long the worker has had the item, in milliseconds.
     worked_ms: u128,
     /// How long the lease still lasts without a renewal, in milliseconds. `null`: it lasts for as
     /// long as the process lives.
@@ -160,7 +160,7 @@ struct DeliveryEndJson<'a> {
 }
 
 impl<'a> ItemJson<'a> {
-    /// What is said of this item.
+    /// Makes the row of an item.
     #[must_use]
     pub fn new(item: &'a ListedItem) -> Self {
         let history = item.history.ends().iter().map(|past| DeliveryEndJson {

@@ -1,4 +1,4 @@
-//! What `show` says: a name with its holders and waiters.
+//! The JSON of `show`: a name with its holders and waiters.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{EstimateJson, Labels, kind, labels, slots, state};
 
-/// A name with its holders and waiters, as `show` tells it.
+/// A name with its holders and waiters, as `show` prints it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Shown<'a> {
@@ -28,8 +28,8 @@ pub struct Shown<'a> {
     /// Whether the name admits anybody: `open`, `paused` by an operator, or `guarded`, while the
     /// store may have forgotten leases.
     state: &'static str,
-    /// For how many milliseconds the store still admits nobody, because it may have forgotten
-    /// leases. The field is left out where nothing is guarded.
+    /// The remaining time of the restart guard, in milliseconds. Until it ends the store admits
+    /// nobody, because it may have forgotten leases. The field is left out where no guard is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     guarded_for_ms: Option<u128>,
     /// The holders, in the order of their grants.
@@ -38,7 +38,7 @@ pub struct Shown<'a> {
     waiters: Vec<WaiterJson<'a>>,
 }
 
-/// A ticket that holds.
+/// A holder.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct HolderJson<'a> {
@@ -61,13 +61,13 @@ struct HolderJson<'a> {
     pid: u32,
     /// The labels that the process gave, as an object of texts.
     labels: Labels<'a>,
-    /// For how long the ticket has held, in milliseconds.
+    /// How long the ticket has held, in milliseconds.
     held_ms: u128,
     /// How long the lease still lasts without a renewal, in milliseconds. `null`: it lasts for as
     /// long as the holder's process lives.
     valid_for_ms: Option<u128>,
-    /// How long ago its lease was renewed, in milliseconds, if a holder that lives would have
-    /// renewed it since.
+    /// The time since the last renewal of the lease, in milliseconds, if a living holder would have
+    /// renewed it since then.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_renewed_ms: Option<u128>,
     /// The asks to hand over, the oldest first. The field is left out if there are none.
@@ -75,7 +75,7 @@ struct HolderJson<'a> {
     asked: Vec<AskedRow<'a>>,
 }
 
-/// Somebody asked a holder to hand over.
+/// An ask to a holder to hand over.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct AskedRow<'a> {
@@ -87,7 +87,7 @@ struct AskedRow<'a> {
     ago_ms: u128,
 }
 
-/// A ticket that waits.
+/// A waiter.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct WaiterJson<'a> {
@@ -97,7 +97,8 @@ struct WaiterJson<'a> {
     position: usize,
     /// How many permits the ticket holds or wants.
     permits: u32,
-    /// The names of the slots that the request waits for. The field is left out where any will do.
+    /// The names of the slots that the request waits for. The field is left out if any slot will
+    /// do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     slot_names: Vec<String>,
     /// The priority, -100 to 100. A higher one is served sooner. It is 0 unless it was stated.
@@ -108,14 +109,14 @@ struct WaiterJson<'a> {
     pid: u32,
     /// The labels that the process gave, as an object of texts.
     labels: Labels<'a>,
-    /// For how long the request has waited, in milliseconds.
+    /// How long the request has waited, in milliseconds.
     waiting_ms: u128,
     /// When the request is served, as far as can be told.
     estimate: EstimateJson,
 }
 
 impl<'a> Shown<'a> {
-    /// What is said of this name, and of all who hold and wait.
+    /// Makes the JSON of a name with all its holders and waiters.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot) -> Self {
         let (estimates, names) = (snapshot.estimates(), &snapshot.slot_names);

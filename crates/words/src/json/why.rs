@@ -1,4 +1,4 @@
-//! What `show --why --json` prints.
+//! The JSON that `show --why --json` prints.
 
 use seinpaal::{
     Snapshot, Ticket,
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::EstimateJson;
 use crate::why::reason_words;
 
-/// Why a ticket waits, as `show --why` tells it.
+/// Why a ticket waits, as `show --why` prints it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Explained<'a> {
@@ -21,11 +21,11 @@ pub struct Explained<'a> {
     standing: &'static str,
     /// How many permits the ticket holds or wants.
     permits: u32,
-    // The rest is left out for one that holds.
+    // A ticket that holds has none of the fields below.
     /// The place in line, from 1 for the request that is served next.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u32>,
-    /// For how long the request has waited, in milliseconds.
+    /// How long the request has waited, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_ms: Option<u128>,
     /// All reasons for which the ticket waits. `null`: it holds.
@@ -34,7 +34,7 @@ pub struct Explained<'a> {
     /// When the request is served, as far as can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimate: Option<EstimateJson>,
-    /// When enough leases end for the ticket, if none is renewed. `null`: nobody can know.
+    /// When enough leases will have ended to serve the ticket, if none is renewed. `null`: unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     leases_end: Option<Option<HoldEndJson>>,
 }
@@ -45,12 +45,12 @@ pub struct Explained<'a> {
 pub struct ReasonJson {
     /// The reason in a word for programs.
     pub reason: &'static str,
-    /// The same in words for people.
+    /// The reason in words for people.
     pub text: String,
 }
 
 impl ReasonJson {
-    /// The reasons for which this one waits.
+    /// Lists the reasons for which a ticket waits.
     #[must_use]
     pub fn all(seen: &Snapshot, waits: &Waits) -> Vec<Self> {
         let told = |reason| Self { reason: reason_kind(reason), text: reason_words(seen, reason) };
@@ -58,18 +58,18 @@ impl ReasonJson {
     }
 }
 
-/// When leases end that hold what a ticket waits for.
+/// The end of the leases whose permits a ticket waits for.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct HoldEndJson {
-    /// In how many milliseconds these leases end unless they are renewed.
+    /// The time until these leases end unless they are renewed, in milliseconds.
     within_ms: u128,
     /// How many leases end by then.
     leases: u32,
 }
 
 impl<'a> Explained<'a> {
-    /// What is said of this ticket.
+    /// Explains the standing of a ticket.
     #[must_use]
     pub fn new(seen: &'a Snapshot, ticket: Ticket, why: &Why) -> Self {
         match why {

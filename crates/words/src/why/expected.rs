@@ -1,4 +1,4 @@
-//! How long a waiter may still wait, in words.
+//! The estimate of a waiter's remaining wait, in words.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use seinpaal::why::{Estimate, LeasesEnd, Unsaid};
 
 use crate::text::age;
 
-/// How long, and what that rests on.
+/// Says how long the wait is likely to be, and what the estimate rests on.
 #[must_use]
 pub fn estimate(estimate: &Estimate) -> String {
     match estimate {
@@ -20,7 +20,7 @@ pub fn estimate(estimate: &Estimate) -> String {
     }
 }
 
-/// The figure alone; `None` if there is none.
+/// Returns the figure alone, or `None` if there is no figure.
 #[must_use]
 pub fn figure(given: &Estimate) -> Option<String> {
     match given {
@@ -30,12 +30,13 @@ pub fn figure(given: &Estimate) -> Option<String> {
     }
 }
 
-/// In whole seconds, because nobody knows fractions.
+/// Writes an estimate in whole seconds, because it is no more exact than that.
 fn about(wait: Duration) -> String {
     format!("about {}", age(Duration::from_secs(wait.as_secs().max(1))))
 }
 
-/// What an estimate rests on, or why there is none; empty where that goes without saying.
+/// Says what an estimate rests on, or why there is no estimate. The text is empty if the estimate
+/// needs no basis.
 #[must_use]
 pub fn basis(estimate: &Estimate) -> String {
     match estimate {
@@ -76,7 +77,7 @@ pub(super) fn latest(end: &LeasesEnd) -> String {
     }
 }
 
-/// Without a fraction of a second that nobody knows.
+/// Cuts off the fraction of a second, unless the duration is shorter than one second.
 fn whole(duration: Duration) -> Duration {
     if duration < Duration::from_secs(1) {
         duration
@@ -85,7 +86,7 @@ fn whole(duration: Duration) -> Duration {
     }
 }
 
-/// Rounds up, so that a wait that took less is within the estimate.
+/// Rounds up to whole seconds, so that `half of them within 2s` is also true of 1.5 s.
 fn rounded_up(duration: Duration) -> Duration {
     let part = u64::from(duration.subsec_nanos() > 0);
     Duration::from_secs(duration.as_secs() + part)

@@ -1,4 +1,4 @@
-//! What clients do while the server's instructions are counted.
+//! The work of clients while the server's instructions are counted.
 
 use std::{
     io,
@@ -21,14 +21,14 @@ pub(super) const NAME: &str = "bench";
 const TIMES: u64 = 256;
 const RENEWALS: u64 = 24;
 
-/// What a client asks for when it is this turn.
+/// Returns a client's request for this turn.
 type Want = fn(&Seinpaal, u64) -> Acquire;
 
 pub(super) async fn connect(server: &Server) -> io::Result<Seinpaal> {
     Seinpaal::connect(&server.url()).await.map_err(io::Error::other)
 }
 
-/// Instructions each time, of the difference of two windows.
+/// The instructions of one repetition, from the difference of two windows.
 pub(super) async fn difference(
     server: &Server,
     work: impl AsyncFn(u64) -> io::Result<()>,
@@ -84,7 +84,7 @@ async fn release(permit: Permit) -> io::Result<()> {
     permit.release().await.map_err(io::Error::other)
 }
 
-/// Each in turn waits for what the other holds.
+/// Two clients hand a permit to each other: each in turn waits while the other holds.
 pub(super) async fn hand_over(pair: &[Semaphore; 2], times: u64) -> io::Result<()> {
     let mut held = acquire(&pair[0]).await?;
     for time in 1..=times {
@@ -99,14 +99,15 @@ pub(super) async fn hand_over(pair: &[Semaphore; 2], times: u64) -> io::Result<(
     release(held).await
 }
 
-/// Instructions of one renewal of this many permits.
+/// The instructions of one renewal of this many permits.
 pub(super) async fn renew(server: &Server, permits: u32, ttl: Duration) -> io::Result<f64> {
     let seinpaal = connect(server).await?;
     let semaphore = seinpaal.semaphore(NAME).limit(permits);
     let want = |_| semaphore.acquire().ttl(ttl).into_future();
     let held = (0..permits).map(want).collect::<JoinSet<_>>().join_all().await;
     let held = held.into_iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
-    // The first merges what was asked for at different times, and brings the script.
+    // The first renewal is no measure: it merges leases that began at different times, and loads
+    // the script.
     until_called(&seinpaal, 1).await;
     until_called(&seinpaal, 1).await;
     server.collect()?;
@@ -128,7 +129,7 @@ async fn until_called(seinpaal: &Seinpaal, more: u64) {
     while seinpaal.statistics().calls < before + more {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    tokio::time::sleep(Duration::from_millis(100)).await; // the last is answered
+    tokio::time::sleep(Duration::from_millis(100)).await; // until the last renewal is answered
 }
 
 pub(super) async fn beside_holders(server: &Server, others: u32) -> io::Result<f64> {
@@ -142,8 +143,8 @@ pub(super) async fn beside_holders(server: &Server, others: u32) -> io::Result<f
     figure
 }
 
-/// All of them wait for more permits than are free, so that a waiter of higher rank can still get
-/// one more.
+/// The waiters all wait for more permits than are free, so that a request of higher priority can
+/// still get one.
 pub(super) async fn beside_waiters(server: &Server, others: u32) -> io::Result<f64> {
     let (seinpaal, other) = (connect(server).await?, connect(server).await?);
     let [ours, theirs] = [&seinpaal, &other].map(|it| it.semaphore(NAME).limit(2));
@@ -164,7 +165,8 @@ pub(super) async fn beside_waiters(server: &Server, others: u32) -> io::Result<f
     figure
 }
 
-/// This many pairs in all, done by whoever comes to the turn.
+/// Makes this many pairs in all. The clients share them: each takes the next turn as soon as it is
+/// free.
 async fn in_a_crowd(crowd: &[Seinpaal], want: Want, times: u64) -> io::Result<()> {
     let left = Arc::new(AtomicU64::new(times));
     let mut tasks = JoinSet::new();

@@ -1,4 +1,4 @@
-//! What `--help` says of `queue` behind the flags.
+//! The text of `--help` behind the options of `queue` commands.
 
 pub(super) const PUSH_EXAMPLES: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! What the stored ledgers say against themselves, in a line each.
+//! The contradictions in the stored ledgers, one on each line.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::{
     output::{json, text::age},
 };
 
-/// How long looking may take altogether.
+/// How long the whole examination may take.
 const EXAMINATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most findings that are printed.
 const SHOWN: usize = 20;
-/// What to do about a name that says one thing here and another there.
-const REMEDY: &str = "permits or items may be given twice or not at all: stop who uses it, then remove it from the store \
+/// The remedy for a name whose ledger contradicts itself.
+const REMEDY: &str = "permits or items may be given twice or not at all: stop its users, then remove it from the store \
                       (docs/guide/operating.md, \"A ledger in disorder\")";
 
-/// What came of looking.
+/// The result of the examination.
 pub(super) enum Ledgers {
     NotAsked,
     Seen(Examination),
@@ -28,9 +28,10 @@ pub(super) enum Ledgers {
 }
 
 impl Ledgers {
-    /// Looks at so many at most.
+    /// Examines at most this many names and queues.
     pub(super) async fn look(seinpaal: &Seinpaal, most: usize) -> Result<Self, Failure> {
-        // Also where none is wanted: stores of several servers look at each of them then.
+        // The call is made even if `most` is 0, because a store of several servers then looks at
+        // each server.
         match timeout(EXAMINATION_TIMEOUT, seinpaal.examine(most)).await {
             Err(_) => Ok(Self::Slow),
             Ok(Ok(_)) if most == 0 => Ok(Self::NotAsked),
@@ -42,7 +43,7 @@ impl Ledgers {
         }
     }
 
-    /// How many were looked at.
+    /// Says how many names and queues were examined.
     pub(super) fn fact(&self) -> String {
         match self {
             Self::NotAsked => "not looked at".to_owned(),
@@ -56,7 +57,8 @@ impl Ledgers {
         }
     }
 
-    /// A line each; the last says how many more there are.
+    /// Returns the findings, one on each line. If there are too many, the last line says how many
+    /// more there are.
     pub(super) fn findings(&self) -> Vec<String> {
         match self {
             Self::NotAsked | Self::Slow => Vec::new(),

@@ -1,4 +1,4 @@
-//! `queue dead`: items that had all their deliveries.
+//! `queue dead`: lists, replays or drops items that had all their deliveries.
 
 use seinpaal::{ItemState, ListedItem, ListedState, Queue, Seinpaal};
 use seinpaal_words::matching::Matching;
@@ -30,7 +30,8 @@ pub(super) fn dead(global: &Global, args: &DeadArgs, voice: Voice) -> Result<Exi
             (Some(Which::One(id)), _) => queue.replay(id).await?,
             (Some(Which::All), _) => count(queue.replay_all(wanted).await?)?,
             (_, Some(Which::One(id))) => queue.drop_dead(id).await?,
-            // Without a text the store drops them by itself, and need not list them first.
+            // Without a text the store drops all dead letters in one call, and they need not be
+            // listed first.
             (_, Some(Which::All)) if args.matching.is_none() => count(queue.purge_dead().await?)?,
             (_, Some(Which::All)) => {
                 count(queue.remove_all(ItemState::Dead, wanted).await?)?;
@@ -46,7 +47,7 @@ pub(super) fn dead(global: &Global, args: &DeadArgs, voice: Voice) -> Result<Exi
     })
 }
 
-/// Refuses a text beside the number of one item, because a text chooses among all.
+/// Refuses a text beside the number of one item, because a text selects among all items.
 fn only_of_all(args: &DeadArgs) -> Result<(), Failure> {
     let is_one = |which: Option<Which>| matches!(which, Some(Which::One(_)));
     match args.matching {

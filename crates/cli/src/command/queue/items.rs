@@ -1,4 +1,4 @@
-//! `queue items`: the items of a queue by their state.
+//! `queue items`: lists the items of a queue by their state.
 
 use std::time::SystemTime;
 
@@ -16,12 +16,12 @@ use crate::{
     },
 };
 
-/// How many are looked at in a call: so few that nobody waits long for the server meanwhile.
+/// How many items one call looks at: few enough that other clients do not wait long for the server.
 const PAGE: u32 = 250;
-/// How much of a payload stands in a table.
+/// How many characters of a payload a table shows.
 const MOST_SHOWN: usize = 40;
 
-/// Lists items, those of one state or all.
+/// Lists the items of one state, or all items.
 pub(super) fn items(global: &Global, args: &QueueItemsArgs, voice: Voice) -> Result<Exit, Failure> {
     let matching = all_that_match(args.matching.as_deref());
     let states = args.state.as_ref().map_or(&ItemState::ALL[..], std::slice::from_ref);
@@ -37,12 +37,13 @@ pub(super) fn items(global: &Global, args: &QueueItemsArgs, voice: Voice) -> Res
     })
 }
 
-/// The items that this text chooses.
+/// Returns the selection of items by this text.
 pub(super) fn all_that_match(text: Option<&str>) -> Matching {
     Matching { text: text.unwrap_or_default().to_owned(), with_payloads: true, until: None }
 }
 
-/// Acts on those that match, as they are read: a page may be printed before the next one is there.
+/// Acts on each page of matching items as it is read. So a page may be printed before the next one
+/// is read.
 pub(super) async fn each_page(
     queue: &Queue,
     state: ItemState,
@@ -74,7 +75,7 @@ async fn print_table(
 ) -> Result<Exit, Failure> {
     let mut table = Table::new(&[
         Column::left("ITEM"),
-        // Where all are of one state, this column says nothing new and is the first to go.
+        // If all items have one state, this column says nothing new, so it is left out first.
         Column::left("STATE").rank(if states.len() > 1 { 0 } else { 7 }),
         Column::right("WHEN"),
         Column::right("DELIVERIES").rank(3),
@@ -112,7 +113,7 @@ fn row(item: &ListedItem) -> Vec<String> {
     ]
 }
 
-/// When it was pushed, is due or died, or for how long somebody has worked on it.
+/// Says when the item was pushed, is due or died, or how long a worker has had it.
 fn when(item: &ListedItem) -> String {
     match &item.state {
         ListedState::Delayed { due_at } => {
@@ -132,7 +133,8 @@ pub(super) fn ago(at: SystemTime) -> String {
 pub(crate) fn glimpse(item: &ListedItem) -> String {
     let text = String::from_utf8_lossy(&item.payload);
     let start = text.chars().take(MOST_SHOWN).collect::<String>();
-    // Bytes that are no text are longer as shown than as they are, so lengths are compared before.
+    // Bytes that are no text become longer when they are shown, so the lengths are compared before
+    // that.
     let is_all = item.payload.len() == item.bytes as usize && start.len() == text.len();
     if is_all { start } else { format!("{start}…") }
 }

@@ -1,4 +1,4 @@
-//! `queue limit`: how many items may be in work at once.
+//! `queue limit`: prints or changes how many items may be in work at once.
 
 use seinpaal::{QueueSnapshot, Seinpaal};
 
@@ -12,7 +12,7 @@ use crate::{
     output::{self, Voice, json},
 };
 
-/// Prints the limits, or changes them and says nothing.
+/// Prints the limits, or changes them and prints nothing.
 pub(super) fn limit(global: &Global, args: &QueueLimitArgs, voice: Voice) -> Result<Exit, Failure> {
     let stored =
         ask(global, voice, "seinpaal queue limit", &args.name, async |seinpaal: &Seinpaal| {
@@ -36,7 +36,7 @@ fn json(snapshot: &QueueSnapshot) -> String {
     json::line(&json::queue::Limits { name, limit: *limit, group_limit: *group_limit })
 }
 
-/// The limit alone, unless there is one of groups as well.
+/// Returns the limit, and the limit of groups if there is one.
 fn words(snapshot: &QueueSnapshot) -> String {
     let limit = snapshot.limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string());
     match snapshot.group_limit {

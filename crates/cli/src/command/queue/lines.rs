@@ -1,4 +1,5 @@
-//! The lines of an input that may never end: read ahead a little, and handed over as they come.
+//! The lines of an input that may never end. They are read ahead a little, and handed over as they
+//! come.
 
 use std::{
     fmt,
@@ -11,41 +12,41 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 /// The most items that one request to the store carries.
 const MOST_LINES: usize = 63;
-/// Lines that are read ahead. Each may have a MiB.
+/// How many lines are read ahead. Each line may have a MiB.
 const AHEAD: usize = MOST_LINES;
 
-/// A payload that does not fit.
+/// The error of a payload that is too long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct TooLong;
 
-/// Why there is not another line.
+/// The reason why there is no further line.
 #[derive(Debug)]
 pub(super) enum BadInput {
     TooLong(TooLong),
     Unreadable(io::Error),
 }
 
-/// Lines under way.
+/// The lines that the reading thread sends.
 #[derive(Debug)]
 pub(super) struct InputLines(Receiver<Result<Vec<u8>, BadInput>>);
 
-/// Some lines, without what ended them.
+/// Some lines, without their newlines.
 #[derive(Debug)]
 pub(super) struct LineBatch {
     pub(super) lines: Vec<Vec<u8>>,
-    /// No line follows, and why.
+    /// The reason, if no line follows. `Ok`: the input has ended.
     pub(super) end: Option<Result<(), BadInput>>,
 }
 
 impl InputLines {
-    /// Reads in a thread of its own, which ends with the input or with the program.
+    /// Starts a thread that reads. It ends with the input or with the program.
     pub(super) fn read(input: impl Read + Send + 'static) -> Self {
         let (to, from) = mpsc::channel(AHEAD);
         thread::spawn(move || send_lines(BufReader::new(input), &to));
         Self(from)
     }
 
-    /// Waits for a line, and takes those along that are there.
+    /// Waits for a line, and also takes the lines that are already there.
     pub(super) async fn next(&mut self) -> LineBatch {
         let mut arrived = Vec::new();
         self.0.recv_many(&mut arrived, MOST_LINES).await;
@@ -74,7 +75,7 @@ fn send_lines(mut input: impl BufRead, to: &Sender<Result<Vec<u8>, BadInput>>) {
 
 fn next_line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, BadInput> {
     let mut line = Vec::new();
-    // The longest line, with its newline.
+    // The length of the longest line with its newline.
     let most = MAX_PAYLOAD_BYTES as u64 + 1;
     input.take(most).read_until(b'\n', &mut line).map_err(BadInput::Unreadable)?;
     match line.pop() {

@@ -1,4 +1,4 @@
-//! `queue list`: a row a queue.
+//! `queue list`: prints a row for each queue.
 
 use seinpaal::QueueSnapshot;
 

@@ -1,4 +1,4 @@
-//! `queue push`: new items.
+//! `queue push`: pushes new items.
 
 use std::{
     io::{self, Read},
@@ -31,7 +31,7 @@ fn read(payload: &[u8]) -> Result<Vec<u8>, Failure> {
         return Ok(payload.to_vec());
     }
     let mut bytes = Vec::new();
-    // Reading one byte more than is allowed shows that the input is too long, even if it never
+    // One byte more than allowed is enough to see that the input is too long, even if it never
     // ends.
     let most = MAX_PAYLOAD_BYTES as u64 + 1;
     io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
@@ -42,7 +42,7 @@ fn unreadable(error: &io::Error) -> Failure {
     Failure::internal(format!("cannot read stdin: {error}"))
 }
 
-/// The client that pushes.
+/// The settings of a push.
 struct Pusher<'a> {
     args: &'a args::PushArgs,
     is_json: bool,
@@ -50,7 +50,7 @@ struct Pusher<'a> {
 }
 
 impl Pusher<'_> {
-    /// Pushes lines as they arrive: while one group is pushed, the next lines are read.
+    /// Pushes lines as they arrive. While one batch is being pushed, the next lines are read.
     async fn push_lines(&self, seinpaal: &Seinpaal) -> Result<(), Failure> {
         let mut lines = InputLines::read(io::stdin());
         let mut first = 1;
@@ -67,7 +67,8 @@ impl Pusher<'_> {
         }
     }
 
-    /// The payloads are lines from number `first` on, or one that is no line.
+    /// Pushes payloads, which are the lines from number `first` on. With `None` there is one
+    /// payload, and it is no line.
     async fn push(
         &self,
         seinpaal: &Seinpaal,

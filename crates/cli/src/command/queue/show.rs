@@ -1,4 +1,4 @@
-//! `queue show`: totals, and which worker has which item.
+//! `queue show`: prints totals, and which worker has which item.
 
 use seinpaal::{GroupCount, InWork, QueueSnapshot};
 

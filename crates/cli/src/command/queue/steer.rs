@@ -16,7 +16,7 @@ use crate::{
     output::{self, Voice},
 };
 
-/// Delivers nothing.
+/// Pauses a queue.
 pub(super) fn pause(global: &Global, args: &QueuePauseArgs, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal queue pause", &args.name, async |seinpaal| {
         seinpaal.queue(&args.name).pause(&args.reason).await?;
@@ -25,7 +25,7 @@ pub(super) fn pause(global: &Global, args: &QueuePauseArgs, voice: Voice) -> Res
     })
 }
 
-/// Delivers again.
+/// Resumes a queue.
 pub(super) fn resume(global: &Global, args: &OneQueue, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal queue resume", &args.name, async |seinpaal| {
         seinpaal.queue(&args.name).resume().await?;
@@ -42,7 +42,8 @@ pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Ex
     output::print(&format!("{removed}\n")).map(|()| Exit::Success)
 }
 
-/// In this order: an item that moves on meanwhile is met again.
+/// The states in the order in which items move on. An item that moves on during the work is found
+/// again in its next state.
 const NOT_DEAD: [ItemState; 3] = [ItemState::Delayed, ItemState::Ready, ItemState::InWork];
 
 /// Takes out one item, or all that match.
@@ -73,8 +74,8 @@ pub(super) fn cancel(
     })
 }
 
-/// Refuses `all` without a condition, so that no slip removes everything, and a condition beside
-/// the number of one item.
+/// Refuses `all` without a condition, so that no slip of the user removes all items. Also refuses a
+/// condition beside the number of one item.
 fn only_of_some(args: &QueueCancelArgs) -> Result<(), Failure> {
     let chooses = args.matching.is_some() || args.state.is_some();
     let usage = |words: &str| Err(Failure::new(Exit::Usage, words));

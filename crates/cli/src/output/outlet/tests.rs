@@ -54,7 +54,7 @@ fn a_reader_that_does_not_read_holds_nobody_up_and_is_told_how_much_it_missed() 
     }
 }
 
-/// A pipe that tells when somebody looks at it, be it to write or to see whether there is room.
+/// A pipe that reports each use of its descriptor, to write or to see whether there is room.
 struct Watched {
     pipe: OwnedFd,
     looks: mpsc::Sender<()>,
@@ -75,7 +75,7 @@ fn a_writer_that_gets_no_time_is_waited_for_while_there_is_room() {
     outlet.send(b"the last line\n".into());
     let late = outlet.clone();
     thread::spawn(move || {
-        // A program that ends looks for room once it has waited in vain.
+        // At its end, a program looks for room after it has waited in vain.
         look.recv_timeout(LONG_PARTING).unwrap();
         late.shared.write_on(&*late.to, missed);
     });

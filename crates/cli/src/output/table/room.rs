@@ -1,4 +1,4 @@
-//! How much room a table has.
+//! The room for a table.
 
 use std::{env, io, io::IsTerminal};
 
@@ -6,10 +6,10 @@ use rustix::termios::tcgetwinsize;
 
 /// The width without a terminal, and for a terminal that does not know its width.
 const USUAL: usize = 80;
-/// With fewer, nothing can be read whatever is left out.
+/// With fewer columns, no table can be read.
 const LEAST: usize = 20;
 
-/// How much room a table has, and what kind it is.
+/// The width for a table, and whether it is a terminal's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct TableRoom {
     pub(super) columns: usize,
@@ -18,8 +18,8 @@ pub(crate) struct TableRoom {
 }
 
 impl TableRoom {
-    /// Of stdout: as many columns as the terminal has, or as `COLUMNS` says, or 80; without a bound
-    /// if `wide`.
+    /// Returns the room of stdout: the width of the terminal, or `COLUMNS`, or 80. With `wide`
+    /// there is no bound.
     pub(crate) fn of_stdout(wide: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let columns = if wide { usize::MAX } else { columns(is_terminal) };
@@ -39,7 +39,7 @@ fn columns(is_terminal: bool) -> usize {
     measured.or_else(said).unwrap_or(USUAL).max(LEAST)
 }
 
-/// Returns whether heads may be bold: on a terminal, unless `NO_COLOR` is set to something.
+/// Returns whether heads may be bold: on a terminal, unless `NO_COLOR` is set to a text.
 pub(crate) fn may_be_bold() -> bool {
     let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !unwanted && io::stdout().is_terminal()

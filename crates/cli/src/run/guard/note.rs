@@ -7,10 +7,11 @@ use rustix::{process::Pid, time::ClockId};
 /// The argument that makes this program a guard. No command has this name.
 pub(crate) const ARGUMENT: &str = "--guard";
 
-/// No time at all.
+/// An instant that never comes.
 pub(super) const NEVER: Duration = Duration::MAX;
 
-/// When CMD is ended if nothing more is heard, and when the lease ends. By [`now`].
+/// The instants at which the guard ends CMD if it hears nothing more, and the end of the lease, on
+/// the clock of [`now`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::run) struct GuardTimes {
     pub(in crate::run) term: Duration,
@@ -21,7 +22,7 @@ pub(in crate::run) struct GuardTimes {
 impl GuardTimes {
     pub(in crate::run) const NEVER: Self = Self { term: NEVER, kill: NEVER, end: NEVER };
 
-    /// The earlier of each.
+    /// Returns the earlier of each pair of instants.
     pub(in crate::run) fn or_earlier(self, other: Self) -> Self {
         Self {
             term: self.term.min(other.term),
@@ -31,16 +32,18 @@ impl GuardTimes {
     }
 }
 
-/// One line.
+/// One note, which becomes one line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum GuardNote {
     /// The process group to guard, and how long after TERM to send KILL if we are gone.
     Cmd { group: Pid, kill_after: Duration },
-    /// When to act if nothing more is heard.
+    /// The instants at which to act if the guard hears nothing more.
     Lease(GuardTimes),
-    /// CMD is gone; another may follow.
+    /// The run is ending CMD, and with it all processes of its group.
+    Ending,
+    /// CMD is gone. Another CMD may follow.
     Rest,
-    /// CMD is gone; go, too.
+    /// CMD is gone. The guard ends, too.
     Bye,
 }
 
@@ -53,6 +56,7 @@ impl GuardNote {
             Self::Lease(GuardTimes { term, kill, end }) => {
                 format!("lease {} {} {}\n", nanos(term), nanos(kill), nanos(end))
             }
+            Self::Ending => "ending\n".to_owned(),
             Self::Rest => "rest\n".to_owned(),
             Self::Bye => "bye\n".to_owned(),
         }
@@ -72,6 +76,7 @@ impl GuardNote {
                 kill: duration(number()?),
                 end: duration(number()?),
             })),
+            "ending" => Some(Self::Ending),
             "rest" => Some(Self::Rest),
             "bye" => Some(Self::Bye),
             _ => None,
@@ -79,7 +84,8 @@ impl GuardNote {
     }
 }
 
-/// The time since the machine started, also while it slept; the same in every process.
+/// Returns the time since the machine started, with the time that it slept. All processes read the
+/// same time.
 pub(in crate::run) fn now() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = ClockId::Boottime;
@@ -110,6 +116,7 @@ mod tests {
             GuardNote::Cmd { group, kill_after: second },
             GuardNote::Lease(GuardTimes { term: NEVER, kill: NEVER, end: second }),
             GuardNote::Lease(GuardTimes { term: second, kill: second * 2, end: second * 2 }),
+            GuardNote::Ending,
             GuardNote::Rest,
             GuardNote::Bye,
         ] {

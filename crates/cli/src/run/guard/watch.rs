@@ -1,4 +1,4 @@
-//! The guard itself: what runs in the process beside us.
+//! The guard itself: the code of the process that guards a `run`.
 
 use std::{io, time::Duration};
 
@@ -18,12 +18,13 @@ use crate::run::{
     raw,
 };
 
-/// How often to see whether CMD's group has ended.
+/// How often the guard looks whether CMD's group has ended.
 const GLANCE: Duration = Duration::from_millis(20);
-/// A timer of the kernel stands still while the machine sleeps: never rely on one for longer.
+/// The longest wait. A timer of the kernel stands still while the machine sleeps, so the guard
+/// reads the clock at least this often.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
-/// The guard's knowledge.
+/// The state of the guard.
 #[derive(Debug)]
 struct GuardWatch {
     group: Option<Pid>,
@@ -31,10 +32,12 @@ struct GuardWatch {
     term: Duration,
     kill: Duration,
     end: Duration,
+    /// Whether the run is ending CMD.
+    is_ending: bool,
     has_termed: bool,
-    /// CMD itself had ended before the guard acted.
+    /// Whether CMD itself had ended before the guard acted.
     has_spared_cmd: bool,
-    /// It acted, and there was nothing left to guard afterwards.
+    /// Whether the guard acted for an earlier CMD.
     has_acted: bool,
     is_alone: bool,
 }
@@ -50,8 +53,7 @@ pub(crate) fn main() -> u8 {
     for number in [Number::SIGTERM, Number::SIGINT, Number::SIGHUP, Number::SIGQUIT] {
         raw::ignore(number);
     }
-    // A session of its own: nothing that is sent to our caller's group or from its terminal gets
-    // here.
+    // In a session of its own, the guard gets no signal to our caller's group or from its terminal.
     let _ = setsid();
     let _ = rustix::io::write(rustix::stdio::stdout(), b"r");
     let code = GuardWatch::new().run();
@@ -66,6 +68,7 @@ impl GuardWatch {
             term: NEVER,
             kill: NEVER,
             end: NEVER,
+            is_ending: false,
             has_termed: false,
             has_spared_cmd: false,
             has_acted: false,
@@ -103,19 +106,20 @@ impl GuardWatch {
         match note {
             GuardNote::Cmd { group, kill_after } => {
                 (self.group, self.kill_after) = (Some(group), kill_after);
-                self.has_acted = false;
+                (self.is_ending, self.has_acted) = (false, false);
             }
-            // Once begun it is brought to its end: CMD has had its TERM.
+            // CMD has had its TERM, so a new lease changes nothing: the end goes on.
             GuardNote::Lease(_) if self.has_termed => {}
             GuardNote::Lease(GuardTimes { term, kill, end }) => {
                 (self.term, self.kill, self.end) = (term, kill, end);
             }
+            GuardNote::Ending => self.is_ending = true,
             GuardNote::Rest => *self = Self { has_acted: self.code() == ACTED, ..Self::new() },
             GuardNote::Bye => {}
         }
     }
 
-    /// The pipe was closed without a goodbye: the run that we help was killed.
+    /// Takes note that the pipe was closed without a goodbye. The run was killed.
     fn be_alone(&mut self) {
         self.is_alone = true;
         let now = now();
@@ -132,19 +136,19 @@ impl GuardWatch {
         }
     }
 
-    /// Returns whether CMD ended by itself, and the run that we help has not looked yet, because it
-    /// is stopped. Then the rest of the group may go on. It may not if the run was ending it: there
-    /// is a KILL to come then, and no TERM before it.
+    /// Returns whether CMD ended by itself, and the run has not seen that yet because it is
+    /// stopped. Then the rest of the group may go on. It may not if the run was already ending the
+    /// group.
     fn leaves_it_to_the_run(&mut self, group: Pid) -> bool {
         if self.has_termed || self.is_alone {
             return false;
         }
         let leader = GroupLeader::look(group);
         self.has_spared_cmd = leader != GroupLeader::Lives;
-        leader == GroupLeader::Ended && self.term < self.kill
+        leader == GroupLeader::Ended && !self.is_ending
     }
 
-    /// Executes what is due.
+    /// Does the step that is due.
     fn act(&mut self) -> GuardStep {
         let now = now();
         let Some(group) = self.group else {
@@ -167,12 +171,13 @@ impl GuardWatch {
         if !self.has_termed {
             return GuardStep::Wait((self.term.min(self.kill) - now).min(LONGEST_NAP));
         }
-        // While the run lives, it sees for itself when the group has ended, and says goodbye.
+        // A living run sees by itself when the group has ended, and says goodbye. Only a guard that
+        // is alone has to look.
         if self.is_alone && test_kill_process_group(group).is_err() {
             return GuardStep::Go(self.code());
         }
         if self.is_alone && has_only_the_dead(group) {
-            // For what was started while we looked.
+            // This kills processes that were started during the look.
             let _ = kill_process_group(group, Signal::KILL);
             return GuardStep::Go(self.code());
         }
@@ -180,7 +185,7 @@ impl GuardWatch {
     }
 }
 
-/// Waits for text for that long at most. `false`: the pipe is closed.
+/// Waits for text, at most for `nap`. `false`: the pipe is closed.
 fn hear(text: &mut Vec<u8>, nap: Duration) -> io::Result<bool> {
     let stdin = rustix::stdio::stdin();
     let timeout = Timespec { tv_sec: nap.as_secs() as i64, tv_nsec: nap.subsec_nanos().into() };

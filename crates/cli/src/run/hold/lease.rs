@@ -1,5 +1,5 @@
-//! The lease while CMD runs: our own, and those of runs around us. CMD is ended in time before one
-//! runs out, and when one is lost.
+//! The leases while CMD runs: our own, and those of runs around us. CMD is ended before a lease
+//! runs out, or when one is lost.
 
 use std::{mem, time::Duration};
 
@@ -55,7 +55,7 @@ impl HoldOfCmd<'_> {
     }
 
     fn meet_danger(&mut self, permits: &PermitSet) {
-        // A watcher that is not to end anything has nobody to warn either.
+        // A watcher without a signal to send has nobody to warn.
         let is_for_nobody = self.kept_for.is_some() && self.leash.terms.on_lost == OnLost::Warn;
         if is_for_nobody {
             return;
@@ -76,8 +76,8 @@ impl HoldOfCmd<'_> {
         }
     }
 
-    /// The watcher tells its process, if it is asked to end. It is not if the permits were given
-    /// back on purpose.
+    /// Ends the watcher. If it gets TERM, it informs its process. It gets KILL at once if the
+    /// process is not to be informed, as after a release on purpose.
     fn end_watcher(&mut self, name: &str, ending: &CmdEnding, lost: Lost) {
         let is_told =
             self.leash.terms.on_lost == OnLost::Term && lost != Lost::Ended(Ended::Released);
@@ -106,20 +106,22 @@ impl HoldOfCmd<'_> {
     }
 }
 
-/// How long a CMD may go on that is about to begin: not at all if its permits are lost. The guard
-/// has no earlier time to act at then, and if we were stopped or killed now, CMD would go on
-/// without a lease. Only the process of an `acquire --while-pid` goes on after its permits were
-/// given back on purpose. `is_watcher` tells that CMD watches such a process.
+/// Returns how long a CMD that is about to begin may go on. If its permits are lost, that is no
+/// time at all. Otherwise the guard would have no time at which to act, and CMD would go on without
+/// a lease if we were stopped or killed now. Only the process of an `acquire --while-pid` goes on
+/// after its permits were given back on purpose. `is_watcher` says that CMD watches such a process.
 pub(in crate::run) fn left_at_start(permits: &PermitSet, is_watcher: bool) -> Option<Duration> {
     let goes_on = is_watcher && permits.state() == PermitState::Lost(Lost::Ended(Ended::Released));
     permits.remaining().filter(|_| !goes_on)
 }
 
-/// How long CMD may go on; `None`: its permits do not run out by time, or they are lost. If the
-/// guard took a loss for a lease without time, it would send TERM at once, whatever the cause.
+/// Returns how long CMD may go on. `None`: its permits do not run out by time, or they are lost. If
+/// the guard were told that a lost lease has no time left, it would send TERM at once, even where
+/// the cause of the loss asks for another end.
 pub(in crate::run) fn left_for_cmd(permits: &PermitSet) -> Option<Duration> {
     let left = permits.remaining();
-    // The time is read first: permits that are not lost after that were not lost when it was read.
+    // The time is read first. Permits that are not lost afterwards were not lost when the time was
+    // read.
     left.filter(|_| !matches!(permits.state(), PermitState::Lost(_)))
 }
 

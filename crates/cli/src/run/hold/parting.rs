@@ -1,4 +1,5 @@
-//! CMD is gone, and what it left behind: the terminal comes back, and the permit is given back.
+//! The end of a run. CMD is gone, and so are the processes that it left behind. The terminal is
+//! taken back, and the permits are given back.
 
 use std::{pin::pin, time::Duration};
 
@@ -14,14 +15,15 @@ use crate::{
     output::text::age,
 };
 
-/// How long to wait for the store to confirm the release: CMD is gone, and our caller waits.
+/// How long to wait for the store to confirm the release. CMD is gone, and our caller waits.
 const PARTING: Duration = Duration::from_secs(3);
 
-/// The cause that is told if CMD was ended before its lease was lost, by the guard or in danger.
+/// The cause in the event of a loss, if CMD was ended before its lease was lost, by the guard or in
+/// danger.
 const NOT_RENEWED: &str = "it was not renewed in time";
 
 impl HoldOfCmd<'_> {
-    /// CMD is gone.
+    /// Ends the run after CMD has ended.
     pub(super) async fn finish(
         mut self,
         permits: Option<PermitSet>,
@@ -58,8 +60,8 @@ impl HoldOfCmd<'_> {
         }
     }
 
-    /// CMD has ended before `--min-hold`. A signal that would end us ends this, too, and so does a
-    /// loss: CMD is not harmed by either.
+    /// Keeps the permits until `--min-hold` is over, if CMD has ended before. A signal that would
+    /// end this program ends this wait, and so does a loss, because neither harms CMD any more.
     async fn keep_on(&mut self, permits: &PermitSet) {
         let Some(until) = self.min_hold_at.filter(|until| *until > Instant::now()) else { return };
         if self.exit.is_some() || !permits.is_held() {
@@ -82,11 +84,12 @@ impl HoldOfCmd<'_> {
 
     async fn release(&mut self, name: &str, permits: PermitSet) {
         match timeout(PARTING, permits.release()).await {
-            // A hold that ends as a loss was not released in time, whatever the store answers now.
+            // A loss was reported already, so no release is reported, even if the store confirms
+            // one now.
             Ok(Ok(())) if self.loss_is_told => {}
             Ok(Ok(())) => self.events.emit(&RunEvent::Released { name }),
             Ok(Err(error)) => {
-                // Whoever follows the events learns of the loss, though CMD has its own status.
+                // CMD's own status does not show the loss, so the events report it.
                 if error == ReleaseError::NotHeld {
                     self.tell_loss(name, &error.to_string());
                 }

@@ -1,4 +1,5 @@
-//! The one line on a terminal while we wait: drawn over itself, gone when we are in.
+//! The line on a terminal during the wait. It is drawn over itself, and removed when the wait is
+//! over.
 
 use std::{io, time::Duration};
 
@@ -20,11 +21,11 @@ use crate::output::{
 
 const CLEAR: &str = "\r\x1b[K";
 const MOST_HOLDERS: usize = 3;
-/// Of a terminal that does not know its own.
+/// The width of a terminal that does not know its own.
 const UNKNOWN_WIDTH: usize = 80;
 const LEAST_WIDTH: usize = 20;
 
-/// The line, drawn or not.
+/// The line, which is drawn only on a terminal.
 #[derive(Debug)]
 pub(super) struct WaitingLine {
     is_wanted: bool,
@@ -32,7 +33,7 @@ pub(super) struct WaitingLine {
 }
 
 impl WaitingLine {
-    /// With `-v` the place is printed line by line.
+    /// Makes the line. With `-v` there is none, because the place is printed line by line.
     pub(super) fn new(voice: Voice) -> Self {
         let is_wanted = voice.is_live() && !voice.is_explaining();
         Self { is_wanted, is_drawn: false }
@@ -42,7 +43,7 @@ impl WaitingLine {
         self.is_wanted
     }
 
-    /// Replaces the line that is shown. A terminal that accepts nothing is skipped.
+    /// Replaces the shown line. Does nothing if the terminal accepts nothing.
     pub(super) fn draw(&mut self, words: &str) {
         if self.is_wanted && is_in_foreground() && stderr().is_idle() {
             self.is_drawn = true;
@@ -59,19 +60,21 @@ impl Drop for WaitingLine {
     }
 }
 
-/// A job in the background leaves the shell's line alone.
+/// Returns whether this job is in the foreground. A job in the background must not draw over the
+/// shell's line.
 fn is_in_foreground() -> bool {
     tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
 }
 
-/// The place in line, about how long, and the obstacle.
+/// Returns the text of the line: the place, the estimate, and the obstacle.
 pub(super) fn words(snapshot: &Snapshot, place: u32, waits: &Waits) -> String {
     let wait = figure(&waits.estimate).map(|wait| format!(", {wait}")).unwrap_or_default();
     let place = format!("{} of {}{wait}", ordinal(place), snapshot.waiting_total);
     format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot, waits))
 }
 
-/// What keeps this waiter out, whoever holds: what keeps everybody out, or a reason of its own.
+/// Returns the barrier of this waiter: a reason other than the holders and waiters ahead of it. It
+/// keeps out all waiters, or this one alone.
 pub(super) fn barrier(snapshot: &Snapshot, waits: &Waits) -> Option<String> {
     let is_barrier = |told: &&Reason| {
         !matches!(
@@ -89,7 +92,7 @@ pub(super) fn barrier(snapshot: &Snapshot, waits: &Waits) -> Option<String> {
     reason(snapshot).or_else(own)
 }
 
-/// The barrier, or else the holders.
+/// Returns the barrier, or else the holders.
 fn obstacle(snapshot: &Snapshot, waits: &Waits) -> String {
     if let Some(barrier) = barrier(snapshot, waits) {
         return barrier;
@@ -117,8 +120,8 @@ fn columns() -> usize {
     if columns == 0 { UNKNOWN_WIDTH } else { columns.max(LEAST_WIDTH) }
 }
 
-/// One column stays empty: a character in the last one makes some terminals go on in the next row,
-/// and a line there is not drawn over.
+/// Cuts the line so that one column stays empty. Some terminals go on in the next row after a
+/// character in the last column, and then the line cannot be drawn over.
 fn fitted(words: &str, width: usize) -> String {
     cut(words, width - 1)
 }

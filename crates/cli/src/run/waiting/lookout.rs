@@ -1,4 +1,4 @@
-//! Looks at the queue once a second, for those who want to know their place.
+//! Looks at the line once a second, to report the request's place.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use tokio::{
 
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Looks at the line of one name. It looks at none until it is posted, or once it is dropped.
+/// Looks at the line of one name, from [`post`](Self::post) on.
 #[derive(Debug, Default)]
 pub(super) struct StoreLookout {
     task: Option<(JoinHandle<()>, mpsc::Receiver<Snapshot>)>,
 }
 
 impl StoreLookout {
-    /// Leaves where it was, and starts to look here if that `is_wanted`.
+    /// Stops to look at the previous name, and starts to look at this one if that `is_wanted`.
     pub(super) fn post(&mut self, semaphore: &Semaphore, is_wanted: bool) {
         self.leave();
         if is_wanted {
@@ -33,7 +33,7 @@ impl StoreLookout {
         }
     }
 
-    /// The last snapshot, and this request's place in it, from 1. Cancel safe.
+    /// Waits for the next snapshot, and returns it with this request's place, from 1. Cancel safe.
     pub(super) async fn next(&mut self) -> (Snapshot, u32) {
         let Some((_, snapshots)) = &mut self.task else { return std::future::pending().await };
         loop {
@@ -59,7 +59,7 @@ async fn look(semaphore: Semaphore, sender: mpsc::Sender<Snapshot>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        // A store that does not answer is the business of the request itself.
+        // The request itself deals with a store that does not answer.
         let Ok(mut snapshot) = semaphore.snapshot().await else { continue };
         holds.look(&mut snapshot, began.elapsed());
         if sender.send(snapshot).await.is_err() {
@@ -68,7 +68,7 @@ async fn look(semaphore: Semaphore, sender: mpsc::Sender<Snapshot>) {
     }
 }
 
-/// A process that waits with this program waits for one thing only, so its id tells.
+/// Returns our place. This process has only one request that waits, so its process id finds it.
 fn our_place(snapshot: &Snapshot) -> Option<u32> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let pid = std::process::id();

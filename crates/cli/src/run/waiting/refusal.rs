@@ -1,4 +1,5 @@
-//! Why somebody did not get in: what happened, to which name at which store, and what to do.
+//! The messages for a request that got no permits: the event, the name and the store, and the
+//! remedy.
 
 use std::time::Duration;
 
@@ -15,17 +16,17 @@ use crate::{
     run::ending::silence,
 };
 
-/// How long to ask the store who holds the permits.
+/// How long to ask the store for the holders of the permits.
 const GLANCE: Duration = Duration::from_secs(2);
 
-/// A store that did not answer is the reason, not those who hold.
+/// Makes the failure for a store that did not answer, which matters more than the holders.
 pub(super) fn unreachable(outage: &Outage) -> Failure {
     let words = format!("{}; does it run, and can it be reached from here?", silence(outage));
     Failure::new(Exit::Unreachable, words)
 }
 
 impl Entrance<'_> {
-    /// Nobody was to wait, and not all could be had.
+    /// Makes the failure of a request that does not wait, and could not get all its permits.
     pub(super) async fn busy(self, parts: &[NamePart]) -> Failure {
         let mut seen = Vec::new();
         for part in parts {
@@ -83,7 +84,7 @@ impl Entrance<'_> {
         }
     }
 
-    /// The failure of a run that waited in vain, or that may not wait behind so many others.
+    /// Makes the failure of a run that waited in vain, or that may not wait behind so many others.
     async fn turned_away(self, part: &NamePart, error: &AcquireError) -> Failure {
         let subject = self.of(part);
         let snapshot = self.look(part).await;
@@ -104,7 +105,7 @@ impl Entrance<'_> {
                 "run it again to wait at the end",
             ),
             AcquireError::Ended(Ended::TooMany) => (
-                "the limit was lowered below what this request asks for".to_owned(),
+                "the limit was lowered below the number that this request wants".to_owned(),
                 "ask for fewer with -p, or have the limit raised",
             ),
             other => (other.to_string(), "run it again to wait at the end"),
@@ -112,8 +113,8 @@ impl Entrance<'_> {
         self.conflict(subject.line(&not_acquired(&why, snapshot.as_ref(), remedy)))
     }
 
-    /// The failure of a run whose wait is over while the store does not answer who holds the
-    /// permits.
+    /// Makes the failure of a run whose wait is over, while the store does not answer the question
+    /// for the holders.
     pub(super) fn silent(self) -> Failure {
         match self.seinpaal.outage() {
             Some(outage) => unreachable(&outage),
@@ -124,8 +125,8 @@ impl Entrance<'_> {
         }
     }
 
-    /// With `-E 0` this is no failure, and is printed with `-v` only, because cron mails all
-    /// output.
+    /// Makes the failure of a busy name. With `-E 0` it is no failure, and is printed with `-v`
+    /// only, because cron mails all output.
     fn conflict(self, words: String) -> Failure {
         let exit = Exit::NotAcquired(self.entry.conflict_exit_code);
         if self.entry.conflict_exit_code == 0 {
@@ -139,13 +140,14 @@ impl Entrance<'_> {
         NamedStore { name: &part.name, ..self.subject }
     }
 
-    /// A store that has fallen silent is not worth another wait.
+    /// Asks for a snapshot, but only for a short time: a silent store is not worth another wait.
     async fn look(&self, part: &NamePart) -> Option<Snapshot> {
         timeout(GLANCE, part.semaphore.snapshot()).await.ok()?.ok()
     }
 }
 
-/// A pinned limit wins over what callers state.
+/// Makes the message for a request above the limit. An operator's limit overrides the limit that
+/// callers state.
 fn too_many(permits: u32, limit: u32, is_pinned: bool) -> String {
     let (what, raise) = if is_pinned {
         ("an operator set the limit to", "have the limit raised or unset with `seinpaal limit`")
@@ -170,7 +172,7 @@ fn state(snapshot: &Snapshot) -> String {
     format!("{}, {} waiting{reason}", held(snapshot), snapshot.waiting_total)
 }
 
-/// The remedy is for the cause that keeps everybody out.
+/// Returns the remedy for the cause that keeps out all waiters, or else this one.
 fn remedy_for(snapshot: &Snapshot, remedy: &str) -> String {
     match (&snapshot.paused, snapshot.guarded_for, snapshot.limit) {
         (Some(_), ..) => "`seinpaal resume` lets people in again".to_owned(),

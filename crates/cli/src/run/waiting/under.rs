@@ -1,4 +1,4 @@
-//! Going in under the permit that a `run` around us holds.
+//! Goes in under the permit that a `run` around us holds.
 
 use seinpaal::{Holder, Kind, Name, Snapshot};
 use tokio::time::sleep;
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// A name that is wanted, and how.
+/// A wanted name, with the kind and the number of permits.
 #[derive(Clone, Copy)]
 struct NameWant<'a> {
     name: &'a Name,
@@ -24,8 +24,8 @@ struct NameWant<'a> {
 }
 
 impl Entrance<'_> {
-    /// Which of the names the runs around us hold for us, as the store confirms. Where nobody
-    /// around us says so, the store is not asked.
+    /// Returns the names that the runs around us hold for us, as the store confirms. If no run
+    /// around us claims a name, the store is not asked about it.
     pub(in crate::run) async fn ties(
         self,
         held: &[HeldName],
@@ -58,7 +58,7 @@ impl Entrance<'_> {
         let wants: Vec<_> = [first].into_iter().chain(also).collect();
         let is_twice =
             |want: &NameWant<'_>| wants.iter().filter(|w| w.name == want.name).count() > 1;
-        // A repeated name is refused, and by the usual way in.
+        // If a name is repeated, the usual request refuses it.
         if wants.iter().any(is_twice) { Vec::new() } else { wants }
     }
 
@@ -85,7 +85,7 @@ impl Entrance<'_> {
         Tie::new(claim, grant)
     }
 
-    /// Asks the store once, for as long as this may wait for it.
+    /// Asks the store for a snapshot once, for as long as this request may wait for it.
     pub(in crate::run) async fn look_once(
         self,
         name: &Name,
@@ -137,7 +137,8 @@ impl Entrance<'_> {
         Err(Failure::new(Exit::Conflict, words))
     }
 
-    /// The run around this one keeps the slots that it has.
+    /// Refuses a wish for slots that the run around this one does not have, because that run keeps
+    /// its slots.
     fn check_slots(self, want: NameWant<'_>, held: &[String]) -> Result<(), Failure> {
         let is_of_this = want.name == &self.entry.name;
         let missing = self.entry.slots.iter().find(|slot| is_of_this && !held.contains(slot));
@@ -161,7 +162,7 @@ impl Entrance<'_> {
         let remedy = if self.entry.set_limit {
             "`seinpaal limit` sets another"
         } else {
-            "--adopt-limit goes in all the same"
+            "--adopt-limit goes in anyway"
         };
         Err(Failure::new(
             Exit::Conflict,
@@ -173,7 +174,7 @@ impl Entrance<'_> {
     }
 }
 
-/// What the run around us was granted.
+/// Returns the grant of the run around us.
 fn granted(name: &Name, holder: &Holder, snapshot: &Snapshot) -> CmdGrant {
     CmdGrant {
         name: name.as_str().to_owned(),
@@ -186,7 +187,7 @@ fn granted(name: &Name, holder: &Holder, snapshot: &Snapshot) -> CmdGrant {
     }
 }
 
-/// Another kind is refused by the usual way in.
+/// Returns whether the name is of the wanted kind. If it is not, the usual request refuses it.
 fn is_lock_of(wanted: HeldAs, there: Option<Kind>) -> bool {
     let wanted = match wanted {
         HeldAs::Semaphore => Kind::Semaphore,

@@ -1,4 +1,4 @@
-//! Whether the store answers while we wait: looked at without asking it anything.
+//! Watches during the wait whether the store answers, without sending it a request.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use seinpaal::{
 };
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-/// How often to look. It costs the store nothing.
+/// How often to look. A look costs the store nothing.
 const PERIOD: Duration = Duration::from_millis(100);
 /// How long a store may be silent before it is shown.
 const NOTICE: Duration = Duration::from_secs(2);
-/// How long before it is worth a line that stays: a busy machine keeps its own store waiting for a
-/// while.
+/// How long a store may be silent before a line about it is printed. On a busy machine a store may
+/// be silent for a while without being down.
 pub(in crate::run) const WORTH_A_LINE: Duration = Duration::from_secs(6);
 
 /// The news about the store.
 #[derive(Clone, Debug)]
 pub(in crate::run) enum StoreNews {
-    /// The store does not answer. Told again and again for as long as that lasts.
+    /// The store does not answer. This news comes again and again for as long as that lasts.
     Silent(Outage),
     /// The store answers again.
     Back,
@@ -28,7 +28,7 @@ pub(in crate::run) enum StoreNews {
     Full(StoreError),
 }
 
-/// Somebody who keeps an eye on the store.
+/// A watch over the store during a wait.
 #[derive(Debug)]
 pub(in crate::run) struct StoreVigil<'a> {
     seinpaal: &'a Seinpaal,
@@ -43,7 +43,7 @@ impl<'a> StoreVigil<'a> {
         Self { seinpaal, ticks, is_silent: false }
     }
 
-    /// The next thing to say. Cancel safe.
+    /// Waits for the next news. Cancel safe.
     pub(in crate::run) async fn next(&mut self) -> StoreNews {
         loop {
             self.ticks.tick().await;
@@ -70,8 +70,8 @@ impl<'a> StoreVigil<'a> {
     }
 }
 
-/// Waits until the store says that it has no room, which it says at once and the library bears for
-/// a while.
+/// Waits until the store says that it has no room. The store says so at once, but the library keeps
+/// trying for a while.
 pub(crate) async fn full(seinpaal: &Seinpaal) -> Failure {
     let mut vigil = StoreVigil::keep(seinpaal);
     loop {

@@ -1,4 +1,4 @@
-//! What is told of a request that waits: on a line, with `-v`, and as events.
+//! The reports about a waiting request: on a line, with `-v`, and as events.
 
 use seinpaal::{
     Snapshot,
@@ -20,17 +20,17 @@ use crate::{
     run::{Events, RunEvent},
 };
 
-/// A waiter, and what was already reported of it.
+/// A waiter, and the last reports about it.
 pub(super) struct ToldWaiter<'a> {
     entrance: Entrance<'a>,
     events: &'a Events,
     line: WaitingLine,
     pub(super) lookout: StoreLookout,
-    /// What `-v` was told last: our place, and whether something keeps everybody out, or there was
-    /// an estimate.
+    /// The last report with `-v`: our place, whether there was a barrier, and whether there was an
+    /// estimate.
     explained: (u32, bool, bool),
-    /// What the events told last: our place, whether there is an estimate that goes by holds, and
-    /// the kinds of the reasons.
+    /// The last event: our place, whether there is an estimate that is based on holds, and the
+    /// kinds of the reasons.
     emitted: (u32, bool, Vec<&'static str>),
     silence_is_told: bool,
 }
@@ -48,10 +48,12 @@ impl<'a> ToldWaiter<'a> {
         }
     }
 
-    /// This request stands in the line of this name now, in which there are `waiting`.
+    /// Reports that this request now stands in the line of this name, with `waiting` waiters in
+    /// all.
     pub(super) fn begin(&mut self, part: &NamePart, waiting: u32) {
         self.events.emit(&RunEvent::Queued { name: &part.name, waiting });
-        // The same place in the line of another name is news.
+        // The old reports are forgotten, because the same place in the line of another name is
+        // news.
         self.explained = (0, false, false);
         self.emitted = (0, false, Vec::new());
         self.explain(&part.name, waiting, None, None);
@@ -62,7 +64,7 @@ impl<'a> ToldWaiter<'a> {
 
     pub(super) fn show(&mut self, snapshot: &Snapshot, place: u32) {
         let Some(waits) = waits(snapshot, place) else { return };
-        // Reasons are told of each holder and waiter, so each is made only for somebody who reads.
+        // Reasons describe each holder and waiter, so each report is made only if it is wanted.
         if self.events.are_wanted() {
             self.emit(snapshot, place, &waits);
         }
@@ -75,7 +77,7 @@ impl<'a> ToldWaiter<'a> {
         }
     }
 
-    /// An event, if anything but a figure has changed.
+    /// Emits an event if anything but a figure has changed.
     fn emit(&mut self, snapshot: &Snapshot, position: u32, waits: &Waits) {
         let reasons = ReasonJson::all(snapshot, waits);
         let kinds = reasons.iter().map(|told| told.reason).collect();
@@ -98,7 +100,8 @@ impl<'a> ToldWaiter<'a> {
         }
     }
 
-    /// A store that is silent is told of: on the line, else once an outage.
+    /// Reports news about the store. A silence is shown on the line, or else printed once for each
+    /// outage.
     pub(super) fn hear(&mut self, news: StoreNews) -> Result<(), Failure> {
         let subject = self.entrance.subject;
         match news {
@@ -128,7 +131,7 @@ impl<'a> ToldWaiter<'a> {
     }
 }
 
-/// Why the waiter at this place waits.
+/// Returns the reasons why the waiter at this place waits.
 fn waits(snapshot: &Snapshot, place: u32) -> Option<Waits> {
     let waiter = snapshot.waiters.get(place.saturating_sub(1) as usize)?;
     match snapshot.why(&waiter.ticket)? {

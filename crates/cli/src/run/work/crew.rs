@@ -1,4 +1,4 @@
-//! All the commands that run, and the signals that are meant for them.
+//! All running commands, and the signals that are meant for them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,19 +16,20 @@ use crate::{
     output::Voice,
 };
 
-/// The workers, and how far they were told to stop.
+/// The running commands, and how often they were told to stop.
 pub(super) struct CmdCrew {
     pub(super) voice: Voice,
-    /// The signals that were blocked when we were started.
+    /// The signals that were blocked when this program started.
     pub(super) mask: SigSet,
-    /// Each leads a group of its own. Entered when started and left when reaped, on one thread:
-    /// what stands here is never the number of somebody else.
+    /// The commands, each of which leads a group of its own. A number is added when the command
+    /// starts and removed when it is reaped, both on one thread. So no number here belongs to
+    /// another process.
     running: RefCell<Vec<Pid>>,
     stop: watch::Sender<bool>,
-    /// How often we were told to stop, and by which signal at last.
+    /// How many signals have told us to stop, and the last of them.
     told: Cell<(u32, i32)>,
     failure: RefCell<Option<Failure>>,
-    /// When we were last continued after a stop.
+    /// The moment at which we were last continued after a stop.
     continued_at: Cell<Option<Instant>>,
 }
 
@@ -53,18 +54,18 @@ impl CmdCrew {
         self.running.borrow_mut().retain(|running| *running != pid);
     }
 
-    /// Takes no more items.
+    /// Makes the workers take no more items.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Waits until no more items are to be taken.
+    /// Waits until the workers are told to take no more items.
     pub(super) fn is_stopped(&self) -> impl Future<Output = ()> + use<> {
         let mut stop = self.stop.subscribe();
         async move { drop(stop.wait_for(|stop| *stop).await) }
     }
 
-    /// Stops for a reason that ends the program.
+    /// Stops the workers for a reason that ends the program.
     pub(super) fn fail(&self, failure: Failure) {
         self.failure.borrow_mut().get_or_insert(failure);
         self.stop();
@@ -74,13 +75,14 @@ impl CmdCrew {
         self.failure.take()
     }
 
-    /// Returns whether the commands that run were told to end, and not only to be the last.
+    /// Returns whether the running commands were told to end. After a first signal they only are
+    /// the last ones.
     pub(super) fn is_ending(&self) -> bool {
         self.told.get().0 > 1
     }
 
-    /// A worker without an end succeeds when it is told to stop. It does not if its commands were
-    /// ended, or if it was to empty the queue.
+    /// Returns the exit status. A worker without an end succeeds when it is told to stop. It fails
+    /// if its commands were ended, or if it had to empty the queue.
     pub(super) fn exit(&self, until_empty: bool) -> Exit {
         match self.told.get() {
             (0, _) => Exit::Success,
@@ -89,12 +91,12 @@ impl CmdCrew {
         }
     }
 
-    /// How long ago we were continued after a stop.
+    /// Returns how long ago we were continued after a stop.
     pub(super) fn continued(&self) -> Option<Duration> {
         self.continued_at.get().map(|at| at.elapsed())
     }
 
-    /// Does what the signals say that are sent to us, for as long as there is work.
+    /// Obeys the signals that are sent to us, for as long as there is work.
     pub(super) async fn command<T>(&self, signals: &mut Signals) -> T {
         let mut is_cont_passed_on = false;
         loop {
@@ -103,6 +105,8 @@ impl CmdCrew {
                     let _ = kill_process(pid, signal);
                 }),
                 signal if ends_waiting(signal) => self.obey(signal),
+                // The commands stop with us and go on here. So the CONT that has continued us is
+                // not passed on to them a second time.
                 Signal::TSTP => {
                     self.signal_groups(Signal::TSTP);
                     is_cont_passed_on = signals.stop(Signal::TSTP.as_raw());
@@ -119,8 +123,8 @@ impl CmdCrew {
         }
     }
 
-    /// After the first signal no command begins. The second sends TERM to those that run, and each
-    /// further one KILL.
+    /// Obeys a signal to stop. After the first, no command begins. The second sends TERM to the
+    /// running commands, and each further one sends KILL.
     fn obey(&self, signal: Signal) {
         let times = self.told.get().0.saturating_add(1);
         self.told.set((times, signal.as_raw()));
@@ -128,7 +132,7 @@ impl CmdCrew {
             1 => self.begin_to_stop(),
             2 => {
                 self.signal_groups(Signal::TERM);
-                // A command that is stopped gets its TERM only when it goes on.
+                // A stopped command receives TERM only when it goes on.
                 self.signal_groups(Signal::CONT);
             }
             _ => self.signal_groups(Signal::KILL),
@@ -136,7 +140,7 @@ impl CmdCrew {
     }
 
     fn begin_to_stop(&self) {
-        // Done before the message is printed, because a reader may rely on it.
+        // The workers stop before the message is printed, because a reader may rely on it.
         self.stop();
         match self.running.borrow().len() {
             0 => {}

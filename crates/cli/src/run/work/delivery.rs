@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// CMD's status for: not now.
+/// CMD's status for an item that should come back later.
 const LATER: u8 = 75;
 
 /// An item in work.
@@ -28,11 +28,11 @@ pub(super) struct CmdDelivery<'a> {
     pub(super) leash: Leash,
     /// Notices of children that ended or stopped.
     pub(super) children: Stream,
-    /// CMD was made to end, which is no fault of the item.
+    /// Whether CMD was made to end, which is no fault of the item.
     pub(super) is_cut_short: bool,
 }
 
-/// How CMD ended.
+/// The end of CMD.
 #[derive(Clone, Copy)]
 enum CmdEnd {
     Exit(u8),
@@ -52,8 +52,8 @@ impl WorkSlot<'_> {
     }
 
     fn begin<'a>(&'a self, item: &'a Item) -> Result<CmdDelivery<'a>, Failure> {
-        // Where the connection's process is the lease, CMD holds it by living. Elsewhere time ends
-        // it.
+        // On a store where the process is the lease, CMD holds the item by living. Otherwise the
+        // lease ends by time, so a guard is needed.
         let mut guard = item.remaining().map(|_| self.guard()).transpose()?;
         let children = leash::children()?;
         let cmd = match self.start(item, &mut guard) {
@@ -70,7 +70,7 @@ impl WorkSlot<'_> {
 }
 
 impl CmdDelivery<'_> {
-    /// Looks after CMD until it is gone, and judges.
+    /// Looks after CMD until it is gone, and decides how the delivery ends.
     pub(super) async fn finish(mut self) -> Handled {
         match self.watch().await {
             Ok(end) => self.judge(end),
@@ -87,7 +87,8 @@ impl CmdDelivery<'_> {
         let mut end = None;
         loop {
             let item = self.item;
-            // Subscribed before the state is read, so that no change falls in between.
+            // The subscription comes before the state is read, so that no change is missed in
+            // between.
             let mut changed = pin!(item.changed());
             if poll_fn(|context| Poll::Ready(changed.as_mut().poll(context).is_ready())).await {
                 continue;
@@ -95,7 +96,7 @@ impl CmdDelivery<'_> {
             if end.is_none() {
                 end = self.look_at_cmd()?;
                 if end.is_some() {
-                    // Its number may soon be that of another.
+                    // CMD's number may soon belong to another process.
                     self.slot.crew.leave(self.leash.cmd.pid());
                 }
             }
@@ -126,7 +127,8 @@ impl CmdDelivery<'_> {
         }
     }
 
-    /// A command that wants the terminal would wait for ever: while several run, none can have it.
+    /// Answers a stop of CMD. A command that wants the terminal would wait for ever, because none
+    /// can have it while several run.
     fn answer_stop(&mut self, signal: i32) {
         let wants_terminal = signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw();
         if wants_terminal && self.leash.refuse_terminal() {
@@ -171,7 +173,7 @@ impl CmdDelivery<'_> {
         self.slot.crew.voice.say(subject.line(&words));
     }
 
-    /// How the worker ends the item. If the delivery is lost, this has no effect.
+    /// Decides how the worker ends the delivery. If the delivery is lost, this has no effect.
     fn judge(mut self, end: CmdEnd) -> Handled {
         let is_usual = matches!(end, CmdEnd::Exit(0 | LATER)) && !self.is_cut_short;
         let guard_acted = self.let_guard_go(is_usual);
@@ -190,7 +192,7 @@ impl CmdDelivery<'_> {
         }
     }
 
-    /// A guard that may have acted is not asked to look after another. Returns whether it has.
+    /// Keeps the guard for another command, unless it may have acted. Returns whether it has acted.
     fn let_guard_go(&mut self, is_usual: bool) -> bool {
         let Some(mut guard) = self.leash.take_guard() else { return false };
         if is_usual && self.item.is_held() {

@@ -1,12 +1,12 @@
-//! The payload, as a file that CMD reads.
+//! The payload as a file that CMD reads.
 
 use std::{
     fs::File,
     io::{self, Seek, Write},
 };
 
-/// A file without a name that has the payload in it. A pipe would do as well while we live; but if
-/// we are killed, CMD would take what had got through by then for the whole.
+/// Makes a file without a name that contains the payload. A pipe would not do: if we were killed,
+/// CMD would take the part that had arrived for the whole payload.
 pub(super) fn file(payload: &[u8]) -> io::Result<File> {
     let mut file = nameless()?;
     file.write_all(payload)?;

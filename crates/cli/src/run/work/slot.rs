@@ -1,4 +1,4 @@
-//! A connection, and the commands that work on what it is given.
+//! A slot: a connection, and the commands that work on its items.
 
 use std::{cell::RefCell, error::Error, os::fd::AsRawFd, path::Path, rc::Rc, time::Duration};
 
@@ -16,20 +16,20 @@ use crate::{
     },
 };
 
-/// The answer to the worker about an item, beyond that it is done.
+/// The result of an item for the worker.
 pub(super) type Handled = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// The slot where items come in.
+/// A connection, and the commands that work on its items.
 pub(super) struct WorkSlot<'a> {
     pub(super) args: &'a WorkArgs,
     pub(super) program: &'a Path,
     pub(super) store: &'a StoreUrl,
     pub(super) seinpaal: Seinpaal,
-    /// How many items at a time.
+    /// How many items the slot takes at a time.
     pub(super) concurrency: u32,
     pub(super) terms: KillTerms,
     pub(super) crew: Rc<CmdCrew>,
-    /// Guards without a command.
+    /// The guards that have no command now.
     pub(super) guards: Rc<RefCell<Vec<RunGuard>>>,
 }
 
@@ -44,14 +44,15 @@ impl WorkSlot<'_> {
 
     pub(super) fn start(&self, item: &Item, guard: &mut Option<RunGuard>) -> Result<Cmd, Failure> {
         let presence = self.seinpaal.presence_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()));
-        // The record still names the CMD before. If we were killed now, this CMD would not count.
+        // The record still names the previous CMD. It is cleared, because otherwise this CMD would
+        // not count if we were killed now.
         self.seinpaal.presence_childless()?;
         let stdin = payload::file(item.payload());
         let stdin = stdin.map_err(|error| {
             Failure::new(Exit::Unreachable, format!("cannot keep the payload: {error}"))
         })?;
-        // There is room for one on the record. Where more have inherited the descriptors, they
-        // alone count.
+        // The record has room for one CMD. With more commands, only the inherited descriptors
+        // count.
         let is_recorded = presence.is_some() && self.concurrency == 1;
         let (seinpaal, times) = (&self.seinpaal, left_at_start(item));
         let (terms, dies_with_us) = (self.terms, guard.is_some());
@@ -77,8 +78,8 @@ impl WorkSlot<'_> {
             dies_with_us,
         };
         let cmd = Cmd::start(start, BeforeCmd::Us(Box::new(note)))?;
-        // A process that CMD leaves in the background is no holder, unless this failed, which is
-        // safe but slow.
+        // With the record, a process that CMD leaves in the background is no holder. Without it,
+        // such a process also counts, which is safe but slow.
         if let Err(error) = recorded {
             self.crew.voice.explain(error);
         }
@@ -99,18 +100,19 @@ fn variables(item: &Item) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// How long a CMD may work on the item that is about to begin: not at all if the item is lost. The
-/// guard has no earlier time to act at then, and if we were stopped or killed now, CMD would go on
-/// without a lease.
+/// Returns how long a CMD that is about to begin may work on the item. If the item is lost, that is
+/// no time at all. Otherwise the guard would have no time at which to act, and CMD would go on
+/// without a lease if we were stopped or killed now.
 fn left_at_start(item: &Item) -> Option<Duration> {
     item.remaining()
 }
 
-/// How long CMD may work on the item, as [`hold`](crate::run::hold::left_for_cmd) has it for the
-/// permits of a `run`.
+/// Returns how long CMD may work on the item, as [`left_for_cmd`](crate::run::hold::left_for_cmd)
+/// does for the permits of a `run`.
 pub(super) fn left_for_cmd(item: &Item) -> Option<Duration> {
     let left = item.remaining();
-    // In this order: what is not lost now was not lost when its time was read.
+    // The time is read first. An item that is not lost afterwards was not lost when the time was
+    // read.
     left.filter(|_| !matches!(item.state(), PermitState::Lost(_)))
 }
 

@@ -1,5 +1,5 @@
-//! The lines of a worker about a store that does not answer, so that the worker is never silent for
-//! ever.
+//! The messages of a worker about a store that does not answer. Without them the worker would wait
+//! in silence.
 
 use seinpaal::Seinpaal;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Says once an outage that there is one. Never ends.
+/// Prints one line for each outage. Never ends.
 pub(super) async fn watch<T>(seinpaal: &Seinpaal, subject: NamedStore<'_>, voice: Voice) -> T {
     let mut vigil = StoreVigil::keep(seinpaal);
     let mut is_told = false;

@@ -1,10 +1,10 @@
-//! The choices that a prompt begins with: a key, its words, and what follows.
+//! The choices at the beginning of a prompt: a key, its words, and the next step.
 
 use seinpaal::ItemState;
 
 use super::{PromptChoice, PromptField, QueueTarget, Then, TicketRow, TopDeed, in_words};
 
-/// Those at a name, and at the holder or waiter at the cursor.
+/// Returns the choices for a name, and for the holder or waiter at the cursor.
 pub(super) fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoice> {
     let mut choices = vec![
         ('l', "limit".to_owned(), Then::Type(PromptField::Limit)),
@@ -24,7 +24,7 @@ pub(super) fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoi
     choices
 }
 
-/// Those at a queue, and at the item at the cursor.
+/// Returns the choices for a queue, and for the item at the cursor.
 pub(super) fn of_queue(is_paused: bool, row: Option<QueueTarget>) -> Vec<PromptChoice> {
     let confirm = |key, words: &str, deed| (key, words.to_owned(), Then::Confirm(deed));
     let mut choices = vec![

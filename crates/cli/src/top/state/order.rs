@@ -19,7 +19,7 @@ pub(in super::super) enum QueueOrder {
 }
 
 impl QueueOrder {
-    /// The next column, and after the last one the first.
+    /// Returns the next column. The first column follows the last one.
     pub(super) fn next(self) -> Self {
         match self {
             Self::Name => Self::Ready,
@@ -42,7 +42,7 @@ impl QueueOrder {
         }
     }
 
-    /// Most first, and by name where there is no difference.
+    /// Sorts queues: the highest figure first, and equal ones by name.
     pub(super) fn arrange(self, queues: &mut [QueueSnapshot]) {
         queues.sort_by(|a, b| a.name.cmp(&b.name));
         match self {
@@ -56,7 +56,7 @@ impl QueueOrder {
     }
 }
 
-/// Names in this order: most first, and by name where there is no difference.
+/// Sorts names: the highest figure first, and equal ones by name.
 pub(crate) fn arrange(names: &mut [Snapshot], sort: SortBy) {
     names.sort_by(|a, b| a.name.cmp(&b.name));
     match sort {

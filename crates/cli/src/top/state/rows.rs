@@ -1,4 +1,4 @@
-//! The rows of the open name or queue, and what an action at the cursor is about.
+//! The rows of the open name or queue, and the target of an action at the cursor.
 
 use seinpaal::{ItemId, ItemState, Name, Snapshot, Ticket};
 
@@ -20,8 +20,8 @@ pub(super) enum OpenRow {
 }
 
 impl TopState {
-    /// The rows of the open name or queue: holders and then waiters, or items in work, ready and
-    /// delayed ones, and dead letters.
+    /// Returns the rows of the open name or queue. Holders come before waiters. Items in work come
+    /// before ready and delayed items, and dead letters are last.
     pub(super) fn rows(&self) -> Vec<OpenRow> {
         if let Some(seen) = &self.seen {
             let holders = seen.holders.iter().map(|row| OpenRow::Ticket(row.ticket));
@@ -35,7 +35,8 @@ impl TopState {
         in_work.chain(listed.map(|row| OpenRow::Item(row.state.state(), row.id))).collect()
     }
 
-    /// Where the cursor is among them: at first with the first waiter, of whom most is told.
+    /// Returns the place of the cursor among these rows. It begins at the first waiter, about which
+    /// the screen says most.
     pub(in super::super) fn row(&self) -> usize {
         let rows = self.rows();
         let chosen = rows.iter().position(|row| Some(*row) == self.chosen_row);
@@ -43,8 +44,8 @@ impl TopState {
         chosen.unwrap_or_else(|| first_waiter.min(rows.len().saturating_sub(1)))
     }
 
-    /// If the row that was chosen is gone, the cursor stays where it was, with the row that is
-    /// there now.
+    /// Keeps the cursor at its place if the chosen row is gone. It is then on the row that is there
+    /// now.
     pub(super) fn stay_at(&mut self, at: usize) {
         let rows = self.rows();
         if self.chosen_row.is_some_and(|chosen| !rows.contains(&chosen)) {
@@ -72,7 +73,7 @@ impl TopState {
         })
     }
 
-    /// An item, and all of its state.
+    /// Returns the item of a row, and all items in its state.
     fn item(&self, row: OpenRow) -> Option<QueueTarget> {
         let (OpenRow::Item(state, id), Some(queue)) = (row, &self.queue) else { return None };
         let (items, matching) = queue.all(state);
@@ -84,7 +85,7 @@ impl TopState {
         open.or_else(|| self.names.iter().find(|seen| seen.name == *name))
     }
 
-    /// A ticket, and how it is called.
+    /// Returns the ticket of a row, and its short form.
     fn shown(&self, row: OpenRow) -> Option<TicketRow> {
         let (OpenRow::Ticket(ticket), Some(seen)) = (row, &self.seen) else { return None };
         let holders = seen.holders.iter().map(|row| (row.ticket, &row.about, true));

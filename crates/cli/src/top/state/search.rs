@@ -1,4 +1,4 @@
-//! Looking for names, and for items of the open queue.
+//! Searches for names, and for items of the open queue.
 
 use seinpaal::Name;
 
@@ -12,7 +12,7 @@ impl TopState {
         match (&self.look.open, self.look.tab) {
             (None, _) => (self.filter, self.is_filtering) = (Some(String::new()), true),
             (Some(_), ListTab::Queues) => self.searching = Some(String::new()),
-            // An open name lists everybody.
+            // An open name lists all its holders and waiters, so there is nothing to search.
             (Some(_), ListTab::Names) => {}
         }
     }
@@ -25,14 +25,14 @@ impl TopState {
         }
     }
 
-    /// Returns whether the filter lets this name or queue through, in letters of either case.
+    /// Returns whether this name or queue passes the filter, in upper or lower case.
     pub(in super::super) fn lets_through(&self, name: &Name) -> bool {
         let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
         wanted.is_empty() || name.to_lowercase().contains(&wanted)
     }
 
-    /// Unlike a filter, which looks at what was read, a search reads all items of the queue. So it
-    /// begins when the text is whole.
+    /// Applies a key to the search text. A filter applies to the rows that were read, but a search
+    /// reads all items of the queue. So it begins only when the text is complete.
     pub(super) fn type_search(&mut self, key: Key) -> KeyRequest {
         match key {
             Key::Escape => self.searching = None,
@@ -45,7 +45,7 @@ impl TopState {
         KeyRequest::Nothing
     }
 
-    /// Lists the items that contain this text; all items if it is empty.
+    /// Lists the items that contain this text, or all items if it is empty.
     pub(super) fn look_for(&mut self, text: String) -> KeyRequest {
         if self.look.matching == text {
             return KeyRequest::Nothing;

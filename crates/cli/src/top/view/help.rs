@@ -1,4 +1,4 @@
-//! All keys.
+//! The help of `top`: all keys.
 
 use super::ViewLine;
 
@@ -15,7 +15,7 @@ const WORDS: [&str; 19] = [
     "The actions are those of the pages: limit, unset the limit, pause, resume,",
     "reserve, evict, ask; of a queue limit, pause, resume, purge, cancel one item or",
     "all of its state, replay or drop one dead letter or all. After a search in an",
-    "open queue, all are all that match, also those that the screen has no room for.",
+    "open queue, \"all\" means all items that match, also those not on the screen.",
     "",
     "In an open name the cursor moves through the holders and then through",
     "the waiters. For a waiter, a line says why it waits and about how long; for a",

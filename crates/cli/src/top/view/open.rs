@@ -13,9 +13,9 @@ use crate::{
     },
 };
 
-/// How many rows at least are for holders, and how many for waiters, if there are that many.
+/// The fewest rows for holders, and for waiters, if there are that many.
 const LEAST_ROWS: usize = 3;
-/// The widest column of what slots are called.
+/// The widest column for the names of slots.
 const MOST_NAMES: usize = 16;
 
 pub(super) fn lines(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
@@ -27,7 +27,8 @@ pub(super) fn lines(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vi
         Some(waiter) => told(&seen, waiter, columns),
         None => of_holder(&seen, at, columns),
     };
-    // Five lines of the tables are no rows: two empty ones, two heads, and how many more there are.
+    // Five lines of the tables are no rows: two empty lines, two heads, and the line about further
+    // waiters.
     let left = rows.saturating_sub(lines.len() + told.len() + 5);
     let for_holders = (left / 2).max(LEAST_ROWS).min(holding);
     let short = ShortTickets::of(&seen);
@@ -39,7 +40,7 @@ pub(super) fn lines(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vi
     lines
 }
 
-/// The state of what is open, with the whole reason if it is paused.
+/// Wraps the state of the open name or queue, with the whole reason of a pause, into lines.
 pub(super) fn head(text: &str, columns: usize) -> Vec<ViewLine> {
     wrap(text.trim_end(), columns).into_iter().map(ViewLine::Plain).collect()
 }
@@ -102,7 +103,7 @@ fn waiter(
     format!("{ticket:<12}  {permits:>7}  {since:>6}  {wait:>11}  {priority:>8}  {slots}{who}")
 }
 
-/// The column of what slots are called, which is there where some of these slots have names.
+/// The column for the names of slots. It is left out if none of these slots has a name.
 struct SlotNameColumn<'a> {
     seen: &'a Snapshot,
     width: usize,
@@ -133,15 +134,14 @@ fn who(about: &About) -> String {
     format!("{}@{}{}", about.pid, about.host, labels.collect::<String>())
 }
 
-/// Why the waiter at the cursor waits.
+/// Returns the lines that say why the waiter at the cursor waits.
 fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     let Some(row) = seen.waiters.get(at) else { return Vec::new() };
     let Some(told) = seen.why(&row.ticket) else { return Vec::new() };
     below(&why::lines(seen, row.ticket, &told), columns)
 }
 
-/// The lines about the holder at the cursor: for whom it is reserved, and who asked it to hand
-/// over.
+/// Returns the lines about the holder at the cursor: its reservation, and the asks to hand over.
 fn of_holder(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     let Some(row) = seen.holders.get(at) else { return Vec::new() };
     let mut texts = Vec::new();
@@ -155,7 +155,7 @@ fn of_holder(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     if texts.is_empty() { Vec::new() } else { below(&texts, columns) }
 }
 
-/// A head and sentences, below the table.
+/// Returns a head and sentences for the place below the table.
 fn below(texts: &[String], columns: usize) -> Vec<ViewLine> {
     let mut lines = vec![ViewLine::Plain(String::new())];
     for (at, text) in texts.iter().enumerate() {

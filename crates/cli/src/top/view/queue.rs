@@ -1,4 +1,4 @@
-//! The view of all queues, or of one with its first items of each state.
+//! The views of all queues, and of one queue with its first items of each state.
 
 use std::time::SystemTime;
 
@@ -25,7 +25,7 @@ use crate::{
 const COLUMNS: Columns<6> =
     [("READY", 7), ("DELAYED", 7), ("IN WORK", 7), ("DEAD", 6), ("OLDEST", 7), ("STATE", 10)];
 
-/// All queues.
+/// Draws all queues.
 pub(super) fn all(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     state.page = rows.saturating_sub(1).max(1);
     let at = state.cursor();
@@ -56,7 +56,7 @@ fn cells(seen: &QueueSnapshot) -> [String; 6] {
     ]
 }
 
-/// One queue.
+/// Draws one queue.
 pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<ViewLine> {
     let Some(queue) = state.queue.clone() else {
         let words = match state.look.matching.as_str() {
@@ -71,7 +71,7 @@ pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vie
     let words = words(&queue);
     let has_words = !words.is_empty();
     lines.extend(has_words.then_some(ViewLine::Plain(words)));
-    // A block has a head, and an empty line above it.
+    // Each block has a head, with an empty line above it.
     let left = rows.saturating_sub(lines.len() + 2 * blocks.len());
     let (at, mut first) = (state.row(), 0);
     for (place, room) in room_of(&blocks, at, left).into_iter().enumerate() {
@@ -89,7 +89,8 @@ pub(super) fn open(state: &mut TopState, rows: usize, columns: usize) -> Vec<Vie
     lines
 }
 
-/// What was found; or that nothing is in work, where the first block would say who works.
+/// Says how many items the search has found. Without a search, says so if no item is in work, in
+/// the place of the first block.
 fn words(queue: &OpenQueue) -> String {
     if queue.matching.is_empty() {
         let is_idle = queue.in_work.is_empty();
@@ -103,14 +104,15 @@ fn words(queue: &OpenQueue) -> String {
     }
 }
 
-/// The items of a state, a line each.
+/// The items of a state, one on each line.
 struct Block {
     head: &'static str,
     rows: Vec<String>,
 }
 
 impl Block {
-    /// The head, and as many rows as there is room for: those around the cursor, if it is `here`.
+    /// Returns the head, and as many rows as there is room for. If the cursor is `here`, the rows
+    /// around it are shown.
     fn lines(&self, here: Option<usize>, room: usize) -> Vec<ViewLine> {
         let from = here.map_or(0, |at| window(at, self.rows.len(), room.max(1)));
         let shown = self.rows.iter().enumerate().skip(from).take(room);
@@ -132,8 +134,8 @@ fn blocks(queue: &OpenQueue) -> Vec<Block> {
     blocks.filter(|block| !block.rows.is_empty()).collect()
 }
 
-/// How many rows of each block are shown: of that with the cursor as many as there is room for, and
-/// a few of the others.
+/// Returns how many rows of each block are shown. The block with the cursor gets the room that a
+/// few rows of the others leave.
 fn room_of(blocks: &[Block], at: usize, rows: usize) -> Vec<usize> {
     let few = (rows / (2 * blocks.len().max(1))).max(1);
     let mut room: Vec<_> = blocks.iter().map(|block| block.rows.len().min(few)).collect();
@@ -176,7 +178,7 @@ fn listed(item: &ListedItem) -> String {
     format!("{id:<16}  {attempt:>8}  {when:>6}  {what}")
 }
 
-/// The group, the labels and the beginning of the payload.
+/// Describes an item by its group, its labels and the beginning of its payload.
 fn told(item: &ListedItem) -> String {
     let labels = item.pushed_by.labels.iter().map(|(key, value)| format!("{key}={value}"));
     let words = item.group.iter().map(ToString::to_string).chain(labels);

@@ -10,8 +10,8 @@ use crate::args::SortBy;
 
 pub(super) const WIDE: Size = Size { columns: 80, rows: 24 };
 
-/// Names with so many holders each and as many waiters as are asked for, in a store of the test's
-/// own.
+/// Makes names, each with this many held permits, in a store of the test's own, and returns the
+/// answer of the watch.
 async fn seen(names: &[(&str, u32)], open: Option<&str>) -> (Seinpaal, StoreAnswer) {
     let seinpaal = Seinpaal::in_memory();
     for (name, held) in names {

@@ -1,4 +1,4 @@
-//! A queue that is open: its totals, and its first items of each state or those that a text finds.
+//! An open queue: its totals, and its first items of each state, or those that a text finds.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::StoreQuestion;
 /// How many items of a state are listed.
 const ITEMS: usize = 100;
 
-/// What was read of the queue.
+/// A reading of the open queue.
 #[derive(Clone, Debug)]
 pub(in super::super) struct OpenQueue {
     pub(in super::super) seen: QueueSnapshot,
-    /// The text that all listed items contain; empty: any item is listed.
+    /// The text that all listed items contain. Empty: all items are listed.
     pub(in super::super) matching: String,
-    /// How many items of each state contain that text; nothing without a text.
+    /// The number of items of each state that contain the text. Empty without a text.
     pub(in super::super) found: Vec<(ItemState, Counted)>,
     pub(in super::super) in_work: Vec<OpenWorkRow>,
     pub(in super::super) ready: Vec<ListedItem>,
@@ -26,18 +26,18 @@ pub(in super::super) struct OpenQueue {
     pub(in super::super) dead: Vec<ListedItem>,
 }
 
-/// An item that somebody works on.
+/// An item in work.
 #[derive(Clone, Debug)]
 pub(in super::super) struct OpenWorkRow {
     pub(in super::super) id: ItemId,
     pub(in super::super) attempt: u32,
     pub(in super::super) worked_for: Duration,
-    /// `PID@HOST`.
+    /// The worker, as `PID@HOST`.
     pub(in super::super) worker: String,
 }
 
 impl OpenQueue {
-    /// Reads the first items, or looks at all items if some are looked for.
+    /// Reads the first items of each state. With a search text, reads all items.
     pub(in super::super) async fn read(
         seinpaal: &Seinpaal,
         look: &StoreQuestion,
@@ -85,7 +85,8 @@ impl OpenQueue {
         Ok(())
     }
 
-    /// All items of a state that are listed or would be, if there was room: how many, and which.
+    /// Returns the number and the selection of all items of a state that the list would have with
+    /// enough room.
     pub(in super::super) fn all(&self, state: ItemState) -> (u64, Matching) {
         let found = self.found.iter().find(|(of, _)| *of == state);
         let total = match state {

@@ -1,4 +1,4 @@
-//! The ends of a wait that got nothing.
+//! Tests of waits that end without a permit.
 
 use super::{
     super::support::{Held, World, both, kill},

@@ -1,14 +1,15 @@
-//! How the inner CMD ends with the runs around it, and how long the permit is held.
+//! Tests of the end of an inner CMD with the runs around it, and of how long the permit is held.
 
 use super::{
     super::support::{Held, World, both, gate::Gate, kill, lives, program, until, until_written},
     inside,
 };
 
-/// A script that says its process id, and does not end by TERM.
+/// A script that prints its process id, and does not end by TERM.
 const DEAF: &str = "trap : TERM; echo $$; while :; do sleep 1000; done";
 
-/// A `run` with a deaf CMD inside a `run`; its process id.
+/// Starts a `run` with a deaf CMD inside a `run`. Returns the outer run and the inner CMD's process
+/// id.
 fn deep(world: &World, job_control: &str) -> (Held, u32) {
     let seinpaal = program();
     let script = format!("{job_control} echo $$; {seinpaal} run a sh -c '{DEAF}'; true");
@@ -157,7 +158,7 @@ fn max_hold_of_the_outer_run_ends_the_inner_cmd() {
 fn a_signal_to_the_outer_run_reaches_the_inner_cmd_once() {
     let seinpaal = program();
     for world in both() {
-        // TERM misses a child that the shell is just starting, so that child has none of our
+        // TERM misses a child that the shell is just starting, so that child gets none of our
         // output.
         let script = "trap 'echo term; exit 3' TERM; echo $$; while :; do sleep 1 >/dev/null 2>&1 & wait; done";
         let outer = format!(

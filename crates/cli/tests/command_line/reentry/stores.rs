@@ -1,4 +1,4 @@
-//! A `run` inside the CMD of a `run`, on every store.
+//! Tests of a `run` inside the CMD of a `run`, on every store.
 
 use seinpaal_rig::{RedisCluster, RedisServer, SentinelServers, ZookeeperEnsemble};
 
@@ -7,7 +7,7 @@ use super::{
     inside,
 };
 
-/// Nests runs on the store of this URL. Its servers are `kept` until the end.
+/// Nests runs on the store of this URL. The servers live until `kept` is dropped, at the end.
 fn nested_runs_end_with_the_status_of_their_command<Servers>(kept: Servers, url: String) {
     let mut world = World::embedded();
     world.store = url;
@@ -16,7 +16,7 @@ fn nested_runs_end_with_the_status_of_their_command<Servers>(kept: Servers, url:
     assert_eq!((done.code, done.err.as_str()), (5, ""), "{done:?}");
     let tickets: Vec<_> = done.out.lines().collect();
     assert!(tickets.len() == 2 && tickets[0] == tickets[1], "under one permit: {done:?}");
-    // Three deep, without a shell between, and with a signal's status.
+    // Three runs are nested without a shell in between, and the status is that of a signal.
     let words = [program(), "run", "a", "-n", "--"];
     let ends = ["sh", "-c", "kill -USR1 $$"];
     let done = world.seinpaal(&[&["run", "a", "--"], &words[..], &words, &ends].concat());
@@ -32,7 +32,7 @@ fn asks_for_more_than_is_held(world: &World) {
     assert_eq!((done.code, done.out.as_str()), (78, "6\n"), "{done:?}");
     assert!(done.err.contains("holds 2") && done.err.contains("asks for 3"), "{done:?}");
     let done = inside(world, &["b"], "$S run b --no-reenter -n true");
-    assert_eq!(done.code, 75, "who does not re-enter waits: {done:?}");
+    assert_eq!(done.code, 75, "a run that does not re-enter waits: {done:?}");
 }
 
 #[test]

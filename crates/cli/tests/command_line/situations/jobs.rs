@@ -29,7 +29,7 @@ pub(super) fn four_builds_in_order(scene: &Scene) {
     assert!(builds.iter_mut().all(|(build, _)| build.end().code == 0));
     let fences: Vec<_> = late.iter_mut().map(|build| fence(&build.end().out)).collect();
     assert!(fences.is_sorted(), "they had their permits in order: {fences:?}");
-    // The page: the limit is stored for good, and -j is no longer needed.
+    // The page says that the limit is stored for good, and that -j is no longer needed.
     assert_eq!(scene.typed("seinpaal limit builds 4").code, 0);
     let done = scene.typed("seinpaal run builds sh -c 'echo $SEINPAAL_LIMIT'");
     assert_eq!(done.out, "4\n", "{done:?}");
@@ -63,7 +63,7 @@ pub(super) fn boards_that_have_names(scene: &Scene) {
     assert_eq!(said, "board-b");
     let mut second = scene.waiting(wish, "boards", 1);
     let (mut beside, said) = scene.running(scene.line("./flash.sh"));
-    assert_eq!(said, "GPU-1", "who waits for a board holds up nobody else");
+    assert_eq!(said, "GPU-1", "a waiter for a board delays no other waiter");
     let none = scene.typed("seinpaal run boards --slot board-c true");
     assert_eq!(none.code, 78, "{none:?}");
     assert!(none.err.contains("board-c") && none.err.contains("GPU-0, GPU-1, board-b"), "{none:?}");

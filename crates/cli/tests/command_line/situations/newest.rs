@@ -7,7 +7,7 @@ pub(super) fn the_job_matters_more(scene: &Scene) {
     scene.script("bin/make", "echo ${SEINPAAL_NAME-no permit}; exit 2");
     let done = scene.typed(line);
     assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (2, "builds\n", ""), "{done:?}");
-    // A server that is not there: what stands before the command wins over the world's own store.
+    // There is no such server. The variable before the command overrides the world's own store.
     let done = scene.typed(&format!("SEINPAAL_STORE=redis://127.0.0.1:1 {line}"));
     assert_eq!((done.code, done.out.as_str()), (2, "no permit\n"), "{done:?}");
     assert_eq!(done.err.lines().count(), 1, "one line says so: {done:?}");

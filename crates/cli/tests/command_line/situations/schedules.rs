@@ -18,7 +18,7 @@ pub(super) fn one_of_several_machines(scene: &Scene) {
     kept_for_a_while(scene);
 }
 
-/// Plays it again if a new hour began meanwhile, in which the job is to run again.
+/// Plays the situation again if a new hour began meanwhile, because the job then has to run again.
 fn within_one_hour(scene: &Scene, play: impl Fn() -> (Vec<i32>, i32, String, usize)) {
     loop {
         let began = hour();
@@ -40,7 +40,7 @@ fn hour() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 3600
 }
 
-/// The page: a failed job that must not be tried on another machine.
+/// Plays the part of the page about a failed job that must not be tried on another machine.
 fn kept_for_a_while(scene: &Scene) {
     let line = "seinpaal run --min-hold 1m -n -E 0 payments -- ./payments.sh";
     scene.script("payments.sh", "echo ran >>paid; exit 3");

@@ -17,7 +17,7 @@ pub(super) fn one_calls_another(scene: &Scene) {
     assert_eq!((done.code, done.out.as_str()), (75, "outer\n"), "{done:?}");
 }
 
-/// The page has two scripts: one renews by itself, the other names its process.
+/// Plays the two scripts of the page. One renews its ticket, and the other names its process.
 pub(super) fn more_than_one_command(scene: &Scene) {
     let second = scene.lines.iter().position(|line| line.contains("--while-pid")).unwrap();
     let (by_ticket, by_process) = scene.lines.split_at(second);
@@ -38,7 +38,7 @@ pub(super) fn more_than_one_command(scene: &Scene) {
     assert_eq!(scene.counts("deploy").0, 1, "of the other it is kept for its ttl");
 }
 
-/// Runs the lines as one script, as a user's file of them runs.
+/// Runs the lines as one script, as a user would run a file of them.
 fn bash(scene: &Scene, lines: &[String]) -> Done {
     scene.script("script.sh", &lines.join("\n"));
     let mut command: Command = scene.command("exec ./script.sh");

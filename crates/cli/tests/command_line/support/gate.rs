@@ -1,4 +1,4 @@
-//! Something for commands to wait at whose stdin is taken.
+//! A gate at which commands wait that cannot wait for their stdin.
 
 use std::{
     cell::Cell,
@@ -9,7 +9,7 @@ use std::{
 
 use super::{World, until};
 
-/// A pipe with a name that nobody writes into. Those who read it wait, until it is opened for good.
+/// A named pipe that nobody writes into. Commands that read it wait until the gate is opened.
 pub(crate) struct Gate {
     path: PathBuf,
     script: String,
@@ -27,27 +27,27 @@ impl Gate {
         Self { path, script: format!("echo $$; exec cat {name}") }
     }
 
-    /// A script that says its process id, then lives until the gate is opened.
+    /// Returns a script that prints its process id, and then lives until the gate is opened.
     pub(crate) fn hold(&self) -> &str {
         &self.script
     }
 
-    /// Lets all through who wait, and who come later.
+    /// Lets all commands through that wait now or come later.
     pub(crate) fn open(&self) {
-        // In one step: whoever comes while it is opened finds the pipe or the file, and never
-        // nothing.
+        // The rename replaces the pipe by the file in one step, so a command that comes meanwhile
+        // always finds one of them.
         let aside = self.path.with_extension("open");
         let file = self.path.with_extension("file");
         fs::hard_link(&self.path, &aside).unwrap();
         fs::write(&file, "").unwrap();
         fs::rename(&file, &self.path).unwrap();
-        // A reader that was on its way opens the old or the new pipe. At the old one it waits for a
-        // writer.
+        // A reader that was on its way may have opened the old pipe, and then it waits for a
+        // writer. Opening the pipe for writing lets it go on.
         until("nobody waits at the gate", || {
             let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
             let mut options = OpenOptions::new();
             std::os::unix::fs::OpenOptionsExt::custom_flags(options.write(true), flags);
-            // ENXIO: no reader is there any more.
+            // The open fails with ENXIO once no reader is left.
             options.open(&aside).is_err()
         });
     }

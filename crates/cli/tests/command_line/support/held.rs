@@ -15,18 +15,18 @@ use rustix::process::{
 
 use super::{Done, World, kill, lives, until};
 
-/// How long a program that was left behind may take to end what it has begun. No result depends on
+/// How long a program that a failed test left behind may take to end its CMD. No result depends on
 /// it.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// The program while it runs. Its CMD writes to stdout, and may read from stdin.
+/// The running program. Its CMD writes to stdout, and may read from stdin.
 pub(crate) struct Held {
     pub(crate) process: Child,
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: BufReader<ChildStdout>,
 }
 
-/// Says its process id, then lives for as long as its stdin is open.
+/// A script that prints its process id, and then lives for as long as its stdin is open.
 pub(crate) const HOLD: &str = "echo $$; exec cat >/dev/null";
 
 impl Held {
@@ -41,13 +41,13 @@ impl Held {
         Self { process, stdin, stdout }
     }
 
-    /// `run OPTIONS` with a CMD that holds until [`Held::let_go`]; returns when it holds, with
-    /// CMD's id.
+    /// Starts `run OPTIONS` with a CMD that holds until [`Held::let_go`]. Returns when it holds,
+    /// with CMD's process id.
     pub(crate) fn hold(world: &World, options: &[&str]) -> (Self, u32) {
         Self::run(world, options, HOLD)
     }
 
-    /// `run OPTIONS sh -c SCRIPT`, where the script first says its process id.
+    /// Starts `run OPTIONS sh -c SCRIPT`. The script must print its process id first.
     pub(crate) fn run(world: &World, options: &[&str], script: &str) -> (Self, u32) {
         let args = [&["run"], options, &["--", "sh", "-c", script]].concat();
         let mut held = Self::start(world.command(&args));
@@ -56,7 +56,7 @@ impl Held {
         (held, pid)
     }
 
-    /// The next line of CMD.
+    /// Reads the next line of CMD.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
@@ -71,23 +71,24 @@ impl Held {
         kill(name, self.pid());
     }
 
-    /// Stops the program while it only looks after its CMD: all that is done at the start is done.
+    /// Stops the program at a moment when all steps of its start are done, and it only looks after
+    /// its CMD.
     pub(crate) fn stop(&self) {
         let asleep = format!("/proc/{}/wchan", self.pid());
-        until("it waits for what happens next", || {
+        until("it waits for events", || {
             fs::read_to_string(&asleep)
                 .is_ok_and(|place| place.contains("ep_poll") || place.contains("epoll"))
         });
         self.signal("STOP");
     }
 
-    /// Ends a CMD that reads its stdin.
+    /// Closes CMD's stdin, which ends a CMD that reads it, and waits for the end.
     pub(crate) fn let_go(mut self) -> Done {
         self.stdin = None;
         self.end()
     }
 
-    /// Waits for the end.
+    /// Waits for the program's end.
     pub(crate) fn end(&mut self) -> Done {
         let (mut out, mut err) = (String::new(), String::new());
         self.process.stderr.take().unwrap().read_to_string(&mut err).unwrap();
@@ -108,7 +109,7 @@ impl Held {
         !matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Kills the program as hard as can be, and sees it gone.
+    /// Kills the program with SIGKILL, and waits until it is gone.
     pub(crate) fn kill_hard(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -117,8 +118,8 @@ impl Held {
 }
 
 impl Drop for Held {
-    /// A test that failed leaves nothing behind. The program is asked first, because it then ends
-    /// its CMD, which has a process group of its own.
+    /// Cleans up after a failed test. The program is asked to end first, because it then ends its
+    /// CMD, which has a process group of its own.
     fn drop(&mut self) {
         self.stdin = None;
         if !self.is_over() {
@@ -136,8 +137,8 @@ impl Drop for Held {
     }
 }
 
-/// The kernel ends the program if the thread of its test is gone, so nothing is left behind by a
-/// test program that was killed either.
+/// Makes the kernel end the program if the thread of its test is gone. So even a killed test
+/// program leaves nothing behind.
 fn end_with_the_test() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::TERM))?)
 }

@@ -1,4 +1,4 @@
-//! Signals that were ignored before the tests began.
+//! Handles signals that were ignored before the tests began.
 
 use std::{fs, sync::Once};
 
@@ -7,9 +7,10 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// `nohup`, and a shell that starts the tests in the background, ignore signals. Whatever is
-/// started inherits that, and a shell cannot even trap such a signal. A signal that is caught here
-/// has its default effect in what is started, and still does nothing to the tests.
+/// Catches ignored signals. `nohup`, and a shell that starts the tests in the background, ignore
+/// signals. All child processes inherit that, and a shell cannot even trap such a signal. A signal
+/// that is caught here has its default effect in child processes, and still does nothing to the
+/// tests.
 pub(super) fn hear_what_is_ignored() {
     static HEARD: Once = Once::new();
     HEARD.call_once(|| {
@@ -17,7 +18,7 @@ pub(super) fn hear_what_is_ignored() {
         let _inside = runtime.enter();
         let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()];
         for kind in kinds.into_iter().filter(|kind| ignored() & bit(*kind) != 0) {
-            // Once caught, a signal stays so, whether or not anybody listens.
+            // A signal stays caught even after this listener is dropped.
             drop(signal(kind).unwrap());
         }
     });
@@ -27,7 +28,7 @@ fn bit(kind: SignalKind) -> u64 {
     1 << (kind.as_raw_value() - 1)
 }
 
-/// The signals that this process ignores, a bit each.
+/// Returns the signals that this process ignores, one bit each.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();

@@ -1,5 +1,5 @@
-//! A world for one test: a directory, a store, and the program in it. Waits are bounded and end on
-//! a condition; nothing here is a matter of timing.
+//! A world for one test: a directory, a store, and the program. All waits are bounded and end on a
+//! condition, so no result depends on timing.
 
 pub(crate) mod gate;
 mod held;
@@ -21,25 +21,25 @@ pub(crate) use held::Held;
 use seinpaal_rig::RedisServer;
 use tempfile::TempDir;
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 pub(crate) const BOUND: Duration = Duration::from_secs(180);
 
-/// The program under test: `SEINPAAL_PROGRAM=/path/to/seinpaal` names another, for instance that of
-/// a package. Of a program without shared libraries those tests must fail that [have a
-/// library](World::library) do something in it.
+/// Returns the path of the program under test. `SEINPAAL_PROGRAM=/path/to/seinpaal` names another
+/// one, for instance that of a package. With a program without shared libraries, the tests that
+/// load a [library](World::library) into it fail.
 pub(crate) fn program() -> &'static str {
     static NAMED: LazyLock<Option<String>> = LazyLock::new(|| env::var("SEINPAAL_PROGRAM").ok());
     NAMED.as_deref().unwrap_or(env!("CARGO_BIN_EXE_seinpaal"))
 }
 
-/// A directory, a store, the program.
+/// A directory and a store for the program.
 pub(crate) struct World {
     directory: TempDir,
     pub(crate) store: String,
     pub(crate) redis: Option<RedisServer>,
 }
 
-/// How the program ended, and what it said.
+/// The end of a program, with its output.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: i32,
@@ -48,14 +48,14 @@ pub(crate) struct Done {
 }
 
 impl World {
-    /// With a store of this machine's own.
+    /// Makes a world with an embedded store.
     pub(crate) fn embedded() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = format!("file://{}/store", directory.path().display());
         Self { directory, store, redis: None }
     }
 
-    /// With a Redis server of its own.
+    /// Makes a world with a Redis server of its own.
     pub(crate) fn redis() -> Self {
         Self::with_redis(&[])
     }
@@ -75,10 +75,11 @@ impl World {
         self.directory.path()
     }
 
-    /// The program, with nothing of ours in its environment.
+    /// Returns the program as a command, without our own environment.
     ///
-    /// It gets a process group of its own, as a shell would give it: in the group of a test run
-    /// that its shell has left behind, the kernel stops nobody for TSTP.
+    /// The program gets a process group of its own, as from a shell. If the shell of the test run
+    /// has ended, the group of the tests is orphaned, and the kernel stops no process of it for
+    /// TSTP.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.args(args).stdin(Stdio::null()).process_group(0);
@@ -99,7 +100,7 @@ impl World {
         finish(self.command(args))
     }
 
-    /// A library for `LD_PRELOAD`, in C.
+    /// Builds a library for `LD_PRELOAD` from C.
     pub(crate) fn library(&self, name: &str, source: &str) -> PathBuf {
         let [code, library] = ["c", "so"].map(|end| self.path(name).with_extension(end));
         fs::write(&code, source).unwrap();
@@ -109,7 +110,7 @@ impl World {
         library
     }
 
-    /// `sh -c script`, with the program as `$SEINPAAL`.
+    /// Returns the command `sh -c script`, with the program as `$SEINPAAL`.
     pub(crate) fn shell_command(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null());
@@ -123,33 +124,33 @@ impl World {
         finish(self.shell_command(script))
     }
 
-    /// What `show --json` says of a name.
+    /// Returns the object that `show --json` prints for a name.
     pub(crate) fn show(&self, name: &str) -> serde_json::Value {
         let done = self.seinpaal(&["show", name, "--json"]);
         assert_eq!(done.code, 0, "{done:?}");
         serde_json::from_str(&done.out).unwrap()
     }
 
-    /// What `queue show --json` says of a queue.
+    /// Returns the object that `queue show --json` prints for a queue.
     pub(crate) fn queue(&self, name: &str) -> serde_json::Value {
         let done = self.seinpaal(&["queue", "show", name, "--json"]);
         assert_eq!(done.code, 0, "{done:?}");
         serde_json::from_str(&done.out).unwrap()
     }
 
-    /// Pushes an item; its number.
+    /// Pushes an item, and returns its number.
     pub(crate) fn push(&self, queue: &str, payload: &str) -> String {
         let done = self.seinpaal(&["queue", "push", queue, payload]);
         assert_eq!((done.code, done.err.as_str()), (0, ""));
         done.out.trim_end().to_owned()
     }
 
-    /// Works until the queue is empty, with `sh -c script`.
+    /// Runs `sh -c script` for each item until the queue is empty.
     pub(crate) fn work(&self, queue: &str, script: &str) -> Done {
         self.seinpaal(&["queue", "work", queue, "--until-empty", "--", "sh", "-c", script])
     }
 
-    /// Waits until so many wait at a name.
+    /// Waits until this many requests wait at a name.
     pub(crate) fn until_waiting(&self, name: &str, waiting: usize) {
         until("the queue has its length", || {
             self.show(name)["waiters"].as_array().unwrap().len() == waiting
@@ -157,12 +158,12 @@ impl World {
     }
 }
 
-/// A store of this machine's own, and a server.
+/// Returns a world with an embedded store, and a world with a server.
 pub(crate) fn both() -> [World; 2] {
     [World::embedded(), World::redis()]
 }
 
-/// A pipe that takes nothing more, and that nobody reads.
+/// Returns a full pipe that nobody reads.
 pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = io::pipe().unwrap();
     rustix::io::ioctl_fionbio(&writer, true).unwrap();
@@ -176,13 +177,13 @@ pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
 fn finish(mut command: Command) -> Done {
     let Output { status, stdout, stderr } = command.output().unwrap();
     Done {
-        code: status.code().expect("it exits, whatever CMD does"),
+        code: status.code().expect("it exits, even if CMD is killed"),
         out: String::from_utf8(stdout).unwrap(),
         err: String::from_utf8(stderr).unwrap(),
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + BOUND;
     while !is_so() {
@@ -191,7 +192,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until a file has a whole line, and returns all of it.
+/// Waits until a file ends with a whole line, and returns its text.
 pub(crate) fn until_written(path: &Path) -> String {
     until(&format!("{} is written", path.display()), || {
         fs::read_to_string(path).is_ok_and(|text| text.ends_with('\n'))
@@ -199,7 +200,7 @@ pub(crate) fn until_written(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Returns whether a process runs. One that has ended and was not reaped yet does not.
+/// Returns whether a process runs. A process that has ended and is not reaped yet does not run.
 pub(crate) fn lives(pid: u32) -> bool {
     !matches!(state(pid), None | Some(b'Z' | b'X'))
 }
@@ -208,13 +209,13 @@ pub(crate) fn is_stopped(pid: u32) -> bool {
     state(pid) == Some(b'T')
 }
 
-/// A letter, or nothing if there is no such process.
+/// Returns the letter of a process's state, or `None` if there is no such process.
 fn state(pid: u32) -> Option<u8> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0])
 }
 
-/// Sends a signal by name, as `kill -NAME`.
+/// Sends a signal by its name, as `kill -NAME` does.
 pub(crate) fn kill(signal: &str, pid: u32) {
     let status = Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
     assert!(status.unwrap().success(), "kill -{signal} {pid}");

@@ -17,17 +17,18 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{World, lives, program, until};
 
-/// A script that says when it hears INT, and ends when it hears QUIT. A signal to the group misses
-/// a child that the shell is just starting. So the child has none of our output, and ends soon.
+/// A script that prints a word when it gets INT, and ends when it gets QUIT. A signal to the group
+/// misses a child that the shell is just starting. So the child gets none of our output, and ends
+/// soon.
 pub(crate) const LISTEN: &str = "trap 'echo INT >>got; echo INT' INT; trap 'trap : TERM; kill 0; exit 3' QUIT; echo ready; \
                       while :; do sleep 1 >/dev/null 2>&1 & wait; done";
 
-/// A terminal with a program in it.
+/// A terminal on which a program runs.
 pub(crate) struct Screen {
     keys: File,
     shown: Arc<Mutex<String>>,
     process: Child,
-    /// Hangs up when all has been read.
+    /// Disconnects when all output has been read.
     is_read: Receiver<()>,
 }
 
@@ -62,7 +63,7 @@ impl Screen {
         self.shown.lock().unwrap().clone()
     }
 
-    /// What a terminal shows of it, row by row, where everything is drawn from the beginning of a
+    /// Returns the rows as a terminal shows them, if all output is drawn from the beginning of a
     /// row.
     pub(crate) fn rows(&self) -> String {
         let (shown, mut rows, mut at) = (self.shown(), vec![String::new(); 100], 0);
@@ -80,13 +81,13 @@ impl Screen {
         rows.join("\n")
     }
 
-    /// Waits until the program has ended, whether or not its terminal takes anything.
+    /// Waits until the program has ended, even if its terminal accepts nothing.
     pub(crate) fn until_over(&self) {
         until("it ends", || !lives(self.process.id()));
     }
 
-    /// Waits for the program's end, and then until all that it wrote is shown. If somebody else
-    /// still has the terminal open, there is no end of that, so the wait is bounded.
+    /// Waits for the program's end, and then until all its output is shown. While another process
+    /// still has the terminal open, the output has no end, so this wait is bounded.
     pub(crate) fn end(&mut self) -> i32 {
         let status = self.process.wait().unwrap().code().unwrap();
         let _ = self.is_read.recv_timeout(Duration::from_secs(5));
@@ -95,8 +96,8 @@ impl Screen {
 }
 
 impl Drop for Screen {
-    /// A test that failed leaves nothing behind. The program leads the session of the terminal, so
-    /// the kernel hangs up on all others in it when it is gone.
+    /// Cleans up after a failed test. The program leads the session of the terminal, so the kernel
+    /// sends HUP to all others in it when the program is gone.
     fn drop(&mut self) {
         if matches!(self.process.try_wait(), Ok(None)) {
             let _ = self.process.kill();

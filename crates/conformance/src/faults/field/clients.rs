@@ -16,7 +16,7 @@ use super::{
     ClientField,
 };
 
-/// How often the field looks whether its time is over, and a holder looks whether it still holds.
+/// How often the field checks whether its time is over, and a holder whether it still holds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long a client rests at a quiet pace before it looks at the pace again.
 const QUIET_FOR: Duration = Duration::from_millis(1);
@@ -44,7 +44,7 @@ impl ClientField {
     async fn give_all_back(&self) {
         for client in 0..self.load.clients {
             if let Some(permit) = self.take_from(client) {
-                let _ = permit.release().await; // If it was lost, the tally says so already.
+                let _ = permit.release().await; // the tally has a loss already
             }
         }
     }
@@ -103,6 +103,8 @@ impl ClientField {
         let mut known = Instant::now();
         let end = known + (self.load.hold)(client, pace, self.draws.next());
         loop {
+            // The clock is read before the look, so `known` is never later than a moment at which
+            // the permit was held.
             let now = Instant::now();
             if !self.lock().hands[client].as_ref().is_some_and(Permit::is_held) {
                 return (known, true);

@@ -1,4 +1,4 @@
-//! Compares what was seen with what is promised.
+//! Compares the report of a run with the promises.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,21 +14,24 @@ use super::{HeldPermit, LeadersPlan, LeadersReport, SortedTimes};
 pub fn broken(plan: &LeadersPlan, seen: &LeadersReport) -> Vec<String> {
     let most = most_at_once(&seen.held);
     let checks = [
-        (most > plan.limit as usize, format!("{most} believed to hold at once")),
+        (most > plan.limit as usize, format!("{most} permits were believed in at once")),
         (!is_unique(&seen.held), "a fence was given twice".to_owned()),
         (!fences_grow_within_slots(&seen.held), "a fence fell within a slot".to_owned()),
         (
             out_of_order(seen) > 0 && seen.sessions_lost == 0,
-            format!("{} were served out of order", out_of_order(seen)),
+            format!("{} waiters were served out of order", out_of_order(seen)),
         ),
-        (seen.left != (0, 0), format!("{:?} held and waited when all had left", seen.left)),
+        (
+            seen.left != (0, 0),
+            format!("{:?} holders and waiters were left when all clients had gone", seen.left),
+        ),
         (seen.recoveries.len() < plan.kills, "work did not go on".to_owned()),
     ];
     checks.into_iter().filter(|(broken, _)| *broken).map(|(_, what)| what).collect()
 }
 
-/// The most permits that were believed in at once: a sweep over all beliefs, on the one clock that
-/// all clients share.
+/// The most permits that were believed in at once, by a sweep over all holds. All clients share one
+/// clock.
 fn most_at_once(holds: &[HeldPermit]) -> usize {
     let mut steps: Vec<_> =
         holds.iter().flat_map(|hold| [(hold.from, 1_i64), (hold.until, -1)]).collect();
@@ -55,7 +58,7 @@ fn fences_grow_within_slots(holds: &[HeldPermit]) -> bool {
     by_time.iter().all(|hold| last.insert(hold.slot, hold.fence).is_none_or(|f| f < hold.fence))
 }
 
-/// How many neighbours in a line that was seen were served in the other order.
+/// Counts the neighbours in an observed line that were served in the other order.
 fn out_of_order(seen: &LeadersReport) -> usize {
     let fences: HashMap<Ticket, u64> =
         seen.held.iter().map(|hold| (hold.ticket, hold.fence)).collect();
@@ -75,7 +78,7 @@ pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
     waits.add(seen.held.iter().map(|hold| hold.from - hold.asked));
     let mut text = String::new();
     let mut row = |what: &str, figure: String| {
-        let _ = writeln!(text, "| {what} | {figure} |"); // a string takes whatever is written
+        let _ = writeln!(text, "| {what} | {figure} |"); // writing to a string does not fail
     };
     row("clients, limit", format!("{}, {}", plan.clients, plan.limit));
     row("leaders killed", plan.kills.to_string());

@@ -105,7 +105,7 @@ pub async fn more_items_due_at_once_than_one_call_looks_at_come_one_call_after_t
     stage.advance(SECOND);
     let first = client.send(vec![]).await;
     assert!(first.backlog, "300 items at once");
-    // The look is a call, too, and each call makes 128 of them ready.
+    // The look is a call, too, and each call makes 128 delayed items ready.
     assert_eq!(client.look_at(0).await.delayed, 300 - 2 * 128);
     client.settle().await;
     assert_eq!(client.counts().await, [300, 0, 0, 0]);

@@ -24,7 +24,8 @@ async fn die_with_item(stage: &CaseStage, maker: &QueueClient<'_>) -> Popped {
     held
 }
 
-/// What a store says of a lease with this much time left to a client that lives.
+/// Returns the `valid_for` in a store's answer to a living client whose lease has this much time
+/// left. A store that vouches for the client states no time.
 fn valid_for(stage: &CaseStage, left: Micros) -> Option<Micros> {
     (stage.harness().contact() != Contact::Alive).then_some(left)
 }

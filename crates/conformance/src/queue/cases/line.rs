@@ -1,4 +1,4 @@
-//! Idle workers that watch for what happens without a request.
+//! Idle workers that watch for items that become ready without a request.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use crate::{
     },
 };
 
-/// Puts a worker into line. Returns when it is to look, if it is told.
+/// Puts a worker into line. Returns the time after which the worker is asked to look, if the answer
+/// has one.
 async fn watch(worker: &QueueClient<'_>) -> Option<u64> {
     worker.send(vec![Request::Pop(waiting(1))]).await.look_in
 }

@@ -106,7 +106,7 @@ pub async fn a_listed_item_shows_what_it_was_and_how_its_payload_begins(stage: &
     assert_eq!(row.history.ends().len(), 1);
 }
 
-/// An item that stays is neither listed twice nor left out.
+/// An item that stays is listed exactly once, although items before it leave between two pages.
 pub async fn a_list_goes_on_where_its_page_ended_whatever_went_before(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let pushed = client.push_all(&["0", "1", "2", "3", "4", "5"]).await;
@@ -146,7 +146,7 @@ pub async fn a_page_reads_no_more_payload_than_four_mebibytes(stage: &CaseStage)
     assert_eq!(of_each_page(&client, ItemState::Ready).await, [4, 2]);
 }
 
-/// Places may come from anywhere: people send them.
+/// A place may have any value, because callers send it back to the store.
 pub async fn a_place_that_no_item_has_is_as_good_as_any(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let id = client.push(of_group("b", "x")).await;

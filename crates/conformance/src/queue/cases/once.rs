@@ -1,4 +1,4 @@
-//! The store does every request once, whatever is lost and repeated.
+//! The store executes every request once, even if requests and replies are lost and repeated.
 
 use futures_util::{FutureExt, pin_mut};
 use seinpaal_proto::{
@@ -170,7 +170,8 @@ pub async fn a_batch_has_up_to_sixty_four_requests(stage: &CaseStage) {
 pub async fn a_call_that_is_dropped_half_way_can_be_made_again(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let batch = client.batch(vec![Request::Push(item("a")), Request::Pop(pop(1))]);
-    // Dropped after each number of polls, so at each place where a call can wait.
+    // The call is dropped after each number of polls, so that it is cut off at each place where it
+    // can wait.
     for polls in 0..6 {
         let call = client.store().call_queue(&batch);
         pin_mut!(call);

@@ -1,4 +1,4 @@
-//! Which worker is called for which items.
+//! The choice of the worker that is called for an item.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A history that is written by hand.
+//! Histories that are written by hand.
 
 use super::*;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     history::{CmdVisit, DeliveryToCmd, JobStart, JobWant},
 };
 
-/// A history that is written by hand; times are in seconds.
+/// A history that is written by hand. Times are in seconds.
 #[derive(Default)]
 pub(super) struct Book(pub(super) Vec<DayEvent>);
 
@@ -18,7 +18,7 @@ impl Book {
         self
     }
 
-    /// A job that may end with 0 and nothing else.
+    /// Starts a job that may end only with status 0.
     pub(super) fn run(self, at: f64, who: &str, name: &str, limit: u32) -> Self {
         self.run_that_may(at, who, name, limit, &[PossibleEnd::own(0, DONE)])
     }
@@ -58,7 +58,7 @@ impl Book {
         self.add(at, who, DayWhat::Ended { status, out: out.to_owned(), err: err.to_owned() })
     }
 
-    /// A whole run that ends well.
+    /// Adds a whole run that ends well.
     pub(super) fn whole(
         self,
         who: &str,
@@ -88,7 +88,7 @@ impl Book {
         self.add(0.5, "queue", DayWhat::Pushed { queue: "q".to_owned(), payloads })
     }
 
-    /// The rules that the judge finds broken.
+    /// Returns the rules that the judge finds broken.
     pub(super) fn found(mut self) -> Vec<DayCheck> {
         self.0.sort_by_key(|event| event.at);
         judge(&self.0, &[]).violations.iter().map(|violation| violation.check).collect()

@@ -7,19 +7,19 @@ use crate::view::item_query::ItemQuery;
 
 /// How many rows a page lists.
 const ROWS: usize = 50;
-/// How many items a call looks at if a text is looked for: so few that nobody else waits long for
-/// the store meanwhile.
+/// How many items one call of a search looks at: few enough that other clients do not wait long for
+/// the store.
 const STEP: u32 = 250;
 
 /// The items of a state that were found.
 pub(in super::super) struct FoundItems {
     pub(super) state: ItemState,
     pub(super) shown: Vec<ListedItem>,
-    /// How many match from the first row on.
+    /// How many items match, counted from the first row.
     pub(super) matching: u64,
-    /// Where the rows go on.
+    /// The place from which the rows go on.
     pub(super) next: Option<ItemCursor>,
-    /// The first row is the first of the list.
+    /// Whether the first row is the first of the list.
     pub(super) is_first: bool,
 }
 
@@ -32,8 +32,7 @@ impl FoundItems {
         self.state
     }
 
-    /// Reads the first rows, or those behind the place of the query. If a text is looked for, all
-    /// items are looked at.
+    /// Reads the first rows, or those behind the place of the query. A search looks at all items.
     pub(in super::super) async fn read(
         queue: &Queue,
         state: ItemState,
@@ -54,8 +53,8 @@ impl FoundItems {
             if !is_full && found.shown.len() + meant.len() < ROWS {
                 found.shown.extend(meant);
             } else if !is_full && !meant.is_empty() {
-                // There is no room for all of these. The page is read again in shorter steps, so
-                // that `next` stands close behind the last row that is shown.
+                // There is no room for all of these items. This part of the list is read again in
+                // shorter steps, so that `next` stands close behind the last row that is shown.
                 is_full = true;
                 found.fill(queue, after, matching).await?;
             }
@@ -66,9 +65,9 @@ impl FoundItems {
         }
     }
 
-    /// Takes rows from this place on until there are enough, and notes where they go on. If a page
-    /// has no rows, as behind very many groups, the next step is longer, and there may be a few
-    /// rows too many.
+    /// Takes rows from this place on until there are enough, and notes the place from which they go
+    /// on. If a call returns no items, as can happen behind very many groups, the next step is
+    /// longer, and there may be a few rows too many.
     async fn fill(
         &mut self,
         queue: &Queue,

@@ -1,6 +1,6 @@
-//! One drawing: a figure over time, as steps. To the right a unit is a bucket, counted as in the
-//! ring, so that the text of what does not change stays the same. Downwards there are [`HEIGHT`]
-//! units from the top of the scale to zero.
+//! One drawing: a figure over time, as steps. On the horizontal axis a unit is a bucket, counted as
+//! in the ring, so that the text of unchanged steps stays the same. The vertical axis has
+//! [`HEIGHT`] units from the top of the scale down to zero.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -20,7 +20,7 @@ pub(super) struct Lane {
     pub(super) top: String,
     /// The picture in one sentence.
     pub(super) words: String,
-    /// The area below the most, and in it the area below the least.
+    /// The area below the highest values, and in it the area below the lowest values.
     pub(super) most: String,
     pub(super) least: String,
     /// The line of the limit. It is empty if there is no limit.
@@ -110,7 +110,7 @@ fn up_to(top: u32, shown: String) -> String {
     if top == 0 { String::new() } else { format!("up to {shown}") }
 }
 
-/// A length of time, or `none` if nobody waited.
+/// Writes a length of time, or `none` if nobody waited.
 pub(super) fn length(millis: u32) -> String {
     match millis {
         0 => "none".to_owned(),
@@ -154,8 +154,8 @@ impl Scale {
         HEIGHT - u32::try_from(share).unwrap_or(HEIGHT)
     }
 
-    /// Calls `piece` for each run of known values without a gap: with its steps, the first of which
-    /// is where it begins, and with its end.
+    /// Calls `piece` for each run of known values without a gap, with the steps and the end of the
+    /// run. The first step is the beginning of the run.
     fn runs(
         &self,
         buckets: &Buckets<'_>,
@@ -163,7 +163,7 @@ impl Scale {
         mut piece: impl FnMut(&[(i64, u32)], i64),
     ) {
         let mut steps: Vec<(i64, u32)> = Vec::new();
-        // What is behind the last bucket is a gap, too, so that it ends the last run.
+        // A gap is added behind the last bucket, so that it ends the last run.
         for (number, bucket) in (self.first..).zip(buckets.iter().copied().chain([None])) {
             match bucket.map(|it| self.y(figure(it))) {
                 Some(y) if steps.last().is_none_or(|(_, last)| *last != y) => {
@@ -178,7 +178,7 @@ impl Scale {
     fn area(&self, buckets: &Buckets<'_>, figure: fn(&Bucket) -> u32) -> String {
         let mut path = String::new();
         self.runs(buckets, figure, |steps, end| {
-            // Zero all the time has no area, and the page is shorter without it.
+            // A run of zeros has no area, and the page is shorter without it.
             if steps.iter().all(|(_, y)| *y == HEIGHT) {
                 return;
             }
@@ -203,7 +203,7 @@ impl Scale {
         path
     }
 
-    /// A path of lines without length, which their round ends make dots.
+    /// Draws a path of lines without length. Their round ends make them dots.
     fn dots(&self, buckets: &Buckets<'_>) -> String {
         let mut path = String::new();
         for (number, bucket) in (self.first..).zip(buckets) {

@@ -36,7 +36,7 @@ fn what_was_not_read_is_said_and_not_shown_as_nothing() {
     assert_eq!((rows[0].when.as_str(), rows[0].held.as_str()), ("the last 1m00s", "1"));
     assert_eq!((rows[9].when.as_str(), rows[9].held.as_str()), ("10m00s to 9m00s ago", "not read"));
     let words = since(&buckets, Duration::from_secs(30));
-    assert_eq!(words, "There is data from 2m30s ago on, when somebody looked first. ");
+    assert_eq!(words, "There are readings from 2m30s ago on. ");
     let nothing = Lane::held(0, &[None, None], "24 hours", &PERMITS);
     assert_eq!(nothing.words, "Held over the last 24 hours: not known.");
     assert!(nothing.most.is_empty() && nothing.line.is_empty());

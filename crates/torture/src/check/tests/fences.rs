@@ -27,7 +27,7 @@ fn a_fence_that_is_given_twice_is_convicted() {
     assert_convicts(&doctor.verdict(), Check::Fence);
 }
 
-/// The clock was an hour ahead at the second grant, and is right again at the third, long after it.
+/// The clock is an hour ahead at the second grant, and right again at the third, long after it.
 #[test]
 fn a_fence_that_falls_behind_one_that_a_clock_ahead_gave_is_told_apart() {
     let mut doctor = Doctor::new();

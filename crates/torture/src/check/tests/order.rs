@@ -2,7 +2,8 @@
 
 use super::{super::*, MS, S, TTL, assert_acquits, assert_convicts, doctor::Doctor};
 
-/// The third worker passes the second, which stood in line before the third asked.
+/// Adds a grant with which the third worker passes the second, which stood in line before the third
+/// asked.
 fn passed(doctor: &mut Doctor) -> &mut Doctor {
     doctor
         .want(S, "w1a", "one", 1)
@@ -29,7 +30,7 @@ fn a_waiter_that_passes_one_that_never_gets_in_is_convicted() {
     assert_convicts(&doctor.verdict(), Check::Order);
 }
 
-/// At a name with room for three, the second leaves without having been told anything.
+/// At a name with three permits, the second request leaves before its worker is told anything.
 #[test]
 fn a_waiter_that_gets_in_beside_one_that_left_untold_is_acquitted_if_both_fit() {
     let beside = |permits| {

@@ -1,14 +1,16 @@
-//! The order of undisturbed items: those that a handler saw once, as their first attempt, and that
-//! were acknowledged.
+//! The order of undisturbed items. An item is undisturbed if a handler saw it once, as its first
+//! attempt, and it was acknowledged.
 //!
-//! The queue's order is the moment of the push less a minute for each step of priority. Workers run
-//! side by side, so the order of deliveries is that of their fences, which the store gives, and not
-//! that of handlers' starts. An item `b` passed `a` if `a` stood before `b`, was in the queue when
-//! `b` was delivered (its id is below `b`'s fence), and was delivered later.
+//! The rank of an item in the queue is the moment of its push less a minute for each step of
+//! priority. Workers run side by side, so the order of deliveries is the order of their fences,
+//! which the store gives, and not that of the handlers' starts. An item `b` passed `a` if three
+//! things are true: `a` stood before `b`, `a` was in the queue when `b` was delivered (its id is
+//! below `b`'s fence), and `a` was delivered later.
 //!
-//! A worker gives a delivery back that nobody in it wants any more, for example because its pop was
-//! given up in a long silence of the store. That counts no attempt, and while the item was away
-//! others passed it rightly. So an item's delivery is its first one, given back or not.
+//! A worker gives a delivery back if it has no use for it any more, for example because its pop was
+//! given up in a long silence of the store. Such a delivery does not count as an attempt, but other
+//! items pass the item rightly while it is away. So the first delivery of an item decides, even if
+//! it was given back.
 
 use super::{
     Count, ItemVerdict,
@@ -16,14 +18,15 @@ use super::{
 };
 
 const MINUTE: i64 = 60_000_000;
-/// How far an id can run ahead of the store's clock, in microseconds. An id is that clock, or one
-/// more than the last id or fence. A push has 50 items, and as many deliveries can come beside it.
+/// How far an id can run ahead of the store's clock, in microseconds. An id is the time of that
+/// clock, or one more than the last id or fence. A push has 50 items, and as many deliveries can
+/// come at the same time.
 const AHEAD: i64 = 1_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Undisturbed {
     id: u64,
-    /// Of its first delivery.
+    /// The fence of the first delivery.
     fence: u64,
     priority: i8,
 }
@@ -33,7 +36,8 @@ impl Undisturbed {
         let [delivery] = &item.deliveries[..] else { return None };
         let is_done = item.acknowledged.len() == 1 && delivery.attempt == 1;
         let priority = item.pushed.filter(|_| is_done)?;
-        // All deliveries before a first attempt were given back, and each was written down.
+        // All deliveries before the first attempt were given back, and the history has each of
+        // them.
         let fence =
             item.given_back.first().map_or(delivery.fence, |back| delivery.fence.min(*back));
         Some(Self { id, fence, priority })
@@ -53,8 +57,8 @@ pub(super) fn check(tale: &ItemsTale, verdict: &mut ItemVerdict) {
     of_all(&all, verdict);
 }
 
-/// Takes the items of one priority in order of id, where fences only grow: an earlier item was
-/// always there when a later one was delivered.
+/// Takes the items of one priority in order of id, and checks that fences only grow. An earlier
+/// item was always in the queue when a later one was delivered.
 fn of_equals(by_id: &[Undisturbed], verdict: &mut ItemVerdict) {
     let mut latest = std::collections::HashMap::new();
     for item in by_id {
@@ -67,8 +71,8 @@ fn of_equals(by_id: &[Undisturbed], verdict: &mut ItemVerdict) {
     }
 }
 
-/// Goes from the last delivery to the first, and looks for an item further in front that was there
-/// and was delivered later.
+/// Goes from the last delivery to the first. For each it looks for an item further in front that
+/// was in the queue then and was delivered later.
 fn of_all(by_fence: &[Undisturbed], verdict: &mut ItemVerdict) {
     let mut ids: Vec<u64> = by_fence.iter().map(|item| item.id).collect();
     ids.sort_unstable();
@@ -82,7 +86,7 @@ fn of_all(by_fence: &[Undisturbed], verdict: &mut ItemVerdict) {
     }
 }
 
-/// The lowest rank among the first places, as places are filled (a Fenwick tree).
+/// A Fenwick tree: it finds the lowest rank among the first places while places are filled.
 struct Lowest(Vec<i64>);
 
 impl Lowest {

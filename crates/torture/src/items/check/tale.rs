@@ -8,7 +8,7 @@ use std::{
 use super::{Count, ItemVerdict};
 use crate::{history::HistoryEvent, items::history::ItemEvent};
 
-/// Everything that a history tells.
+/// The contents of a history.
 #[derive(Debug, Default)]
 pub(super) struct ItemsTale {
     /// The items, by id.
@@ -16,14 +16,14 @@ pub(super) struct ItemsTale {
     /// The ids that each pushed number has.
     pub(super) ids: HashMap<u64, Vec<u64>>,
     pub(super) hangs: Vec<String>,
-    /// How many items and dead letters are left.
+    /// The numbers of items and dead letters that are left.
     pub(super) left: Option<(u32, u32)>,
     counts: BTreeMap<Count, u64>,
-    /// When each life was about to be killed.
+    /// The moment at which each life was about to be killed.
     killed: HashMap<String, u64>,
-    /// When the store was broken, and when it was whole again.
+    /// The times in which the store was broken.
     broken: Vec<(u64, u64)>,
-    /// Numbers whose push may or may not have happened.
+    /// Pushed numbers of which nobody knows whether they are in the queue.
     may_be: Vec<u64>,
     first: u64,
     last: u64,
@@ -40,7 +40,7 @@ pub(super) struct ToldItem {
     pub(super) deliveries: Vec<HandledDelivery>,
     /// The fences of deliveries that were given back, and that no handler saw.
     pub(super) given_back: BTreeSet<u64>,
-    /// The fences of acknowledgements that were answered.
+    /// The fences of the acknowledgements that the store answered.
     pub(super) acknowledged: Vec<u64>,
     /// The fences of acknowledgements that were sent and not refused.
     pub(super) tried: Vec<u64>,
@@ -61,11 +61,11 @@ pub(super) struct HandledDelivery {
     pub(super) life: String,
     pub(super) fence: u64,
     pub(super) attempt: u32,
-    /// Whether its worker was told that the delivery was over before.
+    /// Whether the worker was told that the delivery had ended before its acknowledgement.
     pub(super) is_lost: bool,
 }
 
-/// Why an item was delivered again.
+/// The reason why an item was delivered again.
 pub(super) enum DeliveredAgain {
     Kill,
     LeaseEnd,
@@ -160,8 +160,7 @@ impl ItemsTale {
         }
     }
 
-    /// Decides about a push whose result nobody knows: the item is in the queue if it was ever
-    /// seen.
+    /// Decides about a push that the store did not answer: it happened if the item was ever seen.
     fn settle(&mut self, n: u64) {
         for id in self.ids.get(&n).cloned().unwrap_or_default() {
             self.count(Count::PushUnknownDelivered);
@@ -177,12 +176,12 @@ impl ItemsTale {
         self.counts.iter().for_each(|(count, times)| verdict.add(*count, *times));
     }
 
-    /// The time from the first push to the last acknowledgement, in microseconds.
+    /// Returns the time from the first push to the last acknowledgement, in microseconds.
     pub(super) fn took(&self) -> u64 {
         self.last.saturating_sub(self.first)
     }
 
-    /// Why another delivery of the same item followed a delivery.
+    /// Returns the reason why a delivery was followed by another delivery of the same item.
     pub(super) fn cause(
         &self,
         before: &HandledDelivery,

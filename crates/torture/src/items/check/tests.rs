@@ -120,8 +120,8 @@ fn one_that_came_back_is_no_measure_of_order() {
     assert_eq!(told.judged(RULES).violations, Vec::<String>::new());
 }
 
-/// The item 12 is delivered with `first`, which nobody in its worker wants any more, and again when
-/// the item 13 was delivered.
+/// Makes a history in which the item 12 is delivered after the item 13, which was pushed later.
+/// With `first`, a delivery of the item 12 with this fence was given back unseen.
 fn passed_by_a_later_one(first: Option<u64>) -> Told {
     let told = calm().pushed(3, 12, 0).pushed(4, 13, 0);
     let told = told.delivered(30, "w1.1", (4, 13), 30, 1).done(31, "w1.1", 13, 30);

@@ -17,7 +17,7 @@ async fn opened(seinpaal: &Seinpaal, name: &str) -> StoreAnswer {
     found(seinpaal, name, "").await
 }
 
-/// What the watch reads of an open queue while this text is looked for.
+/// Returns the answer of the watch for an open queue and this search text.
 async fn found(seinpaal: &Seinpaal, name: &str, text: &str) -> StoreAnswer {
     let open = Some(Name::new(name).unwrap());
     let look = StoreQuestion { tab: ListTab::Queues, open, matching: text.to_owned() };
@@ -49,7 +49,7 @@ async fn an_open_queue_lists_every_state_and_the_cursor_stays_in_its_place() {
         let drawn = texts(&mut state, Size { columns, rows });
         assert!(drawn.len() == rows && drawn.iter().all(|line| width(line) <= columns));
     }
-    // Down from the item in work to the third that is ready.
+    // Three steps down lead from the item in work to the third ready item.
     (0..3).for_each(|_| drop(state.press(Key::Down)));
     let chosen = |state: &mut TopState| {
         let lines = lines(state, WIDE);
@@ -101,7 +101,7 @@ async fn a_search_in_an_open_queue_lists_what_matches_and_acts_on_all_of_it() {
     typed(&mut state, "job=42");
     assert_eq!(state.press(Key::Enter), KeyRequest::Look);
     assert_eq!(state.look.matching, "job=42");
-    // An answer that was under way is about all items.
+    // An answer that was under way is still about all items.
     state.take(opened(&seinpaal, "mails").await);
     let drawn = texts(&mut state, WIDE).join("\n");
     assert!(drawn.contains("looking for \"job=42\"") && !drawn.contains("to: 1"), "{drawn}");
@@ -110,7 +110,7 @@ async fn a_search_in_an_open_queue_lists_what_matches_and_acts_on_all_of_it() {
     assert!(drawn.contains("\"job=42\" matches 149 ready, 1 in work"), "{drawn}");
     assert!(!drawn.contains("job=43"), "{drawn}");
     mails.push("late").label("job", "42").await.unwrap();
-    // From the item in work to the first that is ready.
+    // One step leads from the item in work to the first ready item.
     state.press(Key::Down);
     typed(&mut state, "aC");
     let KeyRequest::Do(name, deed) = ({
@@ -121,7 +121,7 @@ async fn a_search_in_an_open_queue_lists_what_matches_and_acts_on_all_of_it() {
     };
     assert_eq!(deed.done(&seinpaal, &name).await, "mails: cancelled 149");
     let left = mails.snapshot().await.unwrap();
-    assert_eq!((left.ready, left.in_work), (151, 1), "what came later is spared");
+    assert_eq!((left.ready, left.in_work), (151, 1), "later items are spared");
     assert_eq!(state.press(Key::Escape), KeyRequest::Look);
     assert_eq!((state.look.matching.as_str(), state.look.open.is_some()), ("", true));
     state.take(opened(&seinpaal, "mails").await);
