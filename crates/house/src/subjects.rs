@@ -208,4 +208,13 @@ mod tests {
                     - [What is promised](guarantees.md)\n\n```\nWho am I\n```\n";
         assert_eq!(found(page, SourceKind::Markdown), [""; 0]);
     }
+
+    /// Sentences in which a reader would have to search for the actor.
+    #[test]
+    fn every_sentence_names_its_subject() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let found: Vec<_> =
+            unnamed(&root).iter().map(|one| format!("{}: {}", one.place, one.sentence)).collect();
+        assert_eq!(found, [""; 0], "cargo run -p house -- subjects");
+    }
 }

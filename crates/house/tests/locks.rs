@@ -55,13 +55,39 @@ fn needed(manifest: &str) -> BTreeSet<String> {
     names
 }
 
+/// The name of a manifest's crate.
+fn name(manifest: &str) -> &str {
+    let line = manifest.lines().find(|line| line.starts_with("name = "));
+    line.and_then(quoted).expect("a manifest names its crate")
+}
+
+/// All that a manifest lists as dependencies of shipped code, optional ones included.
+fn listed(manifest: &str) -> BTreeSet<String> {
+    needed(&manifest.replace("optional = true", ""))
+}
+
+/// A registry refuses a crate whose dependencies it does not have.
+#[test]
+fn a_crate_that_can_be_published_needs_none_that_cannot() {
+    let folders = fs::read_dir(root().join("crates")).unwrap();
+    let manifests = folders.map(|folder| read(&folder.unwrap().path().join("Cargo.toml")));
+    let (kept, published): (Vec<_>, Vec<_>) =
+        manifests.partition(|manifest| manifest.contains("publish = false"));
+    let kept: BTreeSet<_> = kept.iter().map(|manifest| name(manifest)).collect();
+    assert!(kept.contains("house") && published.len() > 4, "{kept:?}");
+    for manifest in &published {
+        let mut needed = listed(manifest);
+        needed.retain(|one| kept.contains(&**one));
+        assert!(needed.is_empty(), "{} needs {needed:?}, which stay here", name(manifest));
+    }
+}
+
 /// Our crates by name, each with the dependencies that it always has.
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let folders = fs::read_dir(root().join("crates")).unwrap();
     let facts = folders.map(|folder| {
         let manifest = read(&folder.unwrap().path().join("Cargo.toml"));
-        let name = manifest.lines().find(|line| line.starts_with("name = ")).and_then(quoted);
-        (name.unwrap().to_owned(), needed(&manifest))
+        (name(&manifest).to_owned(), needed(&manifest))
     });
     facts.collect()
 }
