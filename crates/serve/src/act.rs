@@ -1,5 +1,6 @@
 //! Changes: a page that asks, and the form that it sends. Visitors who may not act get neither.
 
+pub(crate) mod asked;
 pub(crate) mod verb;
 pub(crate) mod words;
 
@@ -15,7 +16,7 @@ use axum::{
 
 use seinpaal::{ItemState, MAX_TTL, MIN_TTL, store::url::parse_duration};
 use seinpaal_words::{
-    matching::{Counted, Matching},
+    matching::{CountedItems, Matching},
     ticket::DIGITS,
 };
 
@@ -40,11 +41,11 @@ struct Confirm<'a> {
     question: String,
     consequence: &'a str,
     csrf: &'a str,
-    /// The state and the text of the items that are meant. `until` is the last item that was
-    /// counted.
+    /// The state and the text of the items that are meant. `counted` is the number of the question,
+    /// under which these items are kept.
     state: &'static str,
     matching: &'a str,
-    until: String,
+    counted: String,
     verb: &'a str,
     target: &'a str,
     /// What the form says of the number for which it asks. It is empty if it asks for none.
@@ -77,9 +78,9 @@ pub(crate) async fn confirm(
         frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
         name: &wish.name,
         back: wish.page(base),
-        question: wish.question(counted),
+        question: wish.question(counted.as_ref()),
         matching: &wish.matching.text,
-        until: counted.map_or_else(String::new, |counted| counted.until.to_string()),
+        counted: counted.map_or_else(String::new, |items| inner.asked.keep(items).to_string()),
         consequence: words.consequence(wish.state),
         state: match words.verb {
             Verb::CancelAll => wish.state.word(),
@@ -164,8 +165,11 @@ impl CheckedAction {
             ActionWords::find(field("do")).ok_or_else(|| bad("There is no such action."))?;
         let name = named(fields).map_err(|words| bad(&words))?;
         let target = field("t").to_owned();
-        let matching = matching(inner, fields);
-        let state = field("state").parse().unwrap_or(ItemState::InWork);
+        let matching = matching(inner, fields)?;
+        let state = match field("state") {
+            "" => ItemState::InWork,
+            state => state.parse().map_err(|_| bad("There is no such state of items."))?,
+        };
         // Without a number, to see whether the target fits the action. `checked` makes the deed of
         // a form.
         let deed = words.verb.deed(&target, None, (state, &matching));
@@ -174,7 +178,7 @@ impl CheckedAction {
     }
 
     /// How many items are concerned, if it is not one. Only these are touched later.
-    async fn count(&self, inner: &HandlerState) -> Result<Option<Counted>, ActionRefused> {
+    async fn count(&self, inner: &HandlerState) -> Result<Option<CountedItems>, ActionRefused> {
         let queue = inner.seinpaal.queue(&self.name);
         let counted = match self.words.verb {
             Verb::CancelAll => self.state,
@@ -182,7 +186,7 @@ impl CheckedAction {
             _ => return Ok(None),
         };
         match self.matching.count(&queue, counted).await {
-            Ok(Counted { items: 0, .. }) => Err(bad("There is nothing that matches.")),
+            Ok(counted) if counted.items() == 0 => Err(bad("There is nothing that matches.")),
             Ok(counted) => Ok(Some(counted)),
             Err(error) => {
                 let words = format!("{}.", shown(&error.to_string()));
@@ -191,9 +195,9 @@ impl CheckedAction {
         }
     }
 
-    fn question(&self, counted: Option<Counted>) -> String {
+    fn question(&self, counted: Option<&CountedItems>) -> String {
         if let (Some(question), Some(counted)) = (self.words.verb.of_many(self.state), counted) {
-            return question.replace('*', &self.many(counted));
+            return question.replace('*', &self.many(counted.items()));
         }
         // The first digits of a ticket, but the whole number of an item, since numbers of items
         // begin alike.
@@ -202,9 +206,9 @@ impl CheckedAction {
         self.words.question.replace('*', short)
     }
 
-    fn many(&self, counted: Counted) -> String {
+    fn many(&self, items: u64) -> String {
         let text = shown(&self.matching.text);
-        match (counted.items, text.as_str()) {
+        match (items, text.as_str()) {
             (1, "") => "the one item that is".to_owned(),
             (1, text) => format!("the one item that matches “{text}” and is"),
             (many, "") => format!("all {} items that are", grouped(many)),
@@ -252,13 +256,23 @@ impl CheckedAction {
 }
 
 /// The items of a queue that the fields mean.
-fn matching(inner: &HandlerState, fields: &FieldMap) -> Matching {
-    let until = fields.get("until").and_then(|text| text.parse().ok());
-    Matching {
-        text: ItemQuery::from_fields(fields).text,
-        with_payloads: inner.options.payloads,
-        until,
-    }
+fn matching(inner: &HandlerState, fields: &FieldMap) -> Result<Matching, ActionRefused> {
+    let counted = match fields.get("counted") {
+        None => None,
+        Some(text) => {
+            let question =
+                text.parse().map_err(|_| bad("This is not the number of a question."))?;
+            Some(inner.asked.of(question).ok_or_else(forgotten)?)
+        }
+    };
+    let text = ItemQuery::from_fields(fields).text;
+    Ok(Matching { text, with_payloads: inner.options.payloads, counted })
+}
+
+fn forgotten() -> ActionRefused {
+    let words =
+        "This question was asked too long ago, and nothing was changed. Go back, and ask again.";
+    (StatusCode::CONFLICT, words.to_owned())
 }
 
 fn number(text: &str) -> Result<Option<u32>, ActionRefused> {

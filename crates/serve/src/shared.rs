@@ -5,8 +5,8 @@ use std::{ops::Deref, sync::Arc};
 use tokio::sync::Semaphore;
 
 use crate::{
-    audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers, source::StoreSource,
-    under_way::ChangesUnderWay, watch::PageWatches,
+    act::asked::AskedItems, audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers,
+    source::StoreSource, under_way::ChangesUnderWay, watch::PageWatches,
 };
 
 /// What all handlers share.
@@ -19,6 +19,8 @@ pub(crate) struct HandlerState {
     pub(crate) streams: Arc<Semaphore>,
     /// Answers that are kept for clients that may repeat their request.
     pub(crate) answers: ReplayedAnswers,
+    /// The items that questions of pages are about.
+    pub(crate) asked: AskedItems,
     /// Items that are held for programs.
     pub(crate) deliveries: Deliveries,
     /// The secret in every form of this program, which no foreign page knows.
