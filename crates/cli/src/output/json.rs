@@ -31,14 +31,28 @@ pub(crate) struct DoctorJson<'a> {
     pub(crate) advice: Vec<Advised<'a>>,
 }
 
-/// The stored ledgers that were looked at; `null` where none were. Each contradiction is a risk in
-/// `advice`.
+/// The stored ledgers that were looked at; `null` where none were to be. Each contradiction is a
+/// risk in `advice`, and so is a look that failed.
 #[derive(Debug, Serialize)]
-pub(crate) struct LedgersJson {
-    pub(crate) names: usize,
-    pub(crate) queues: usize,
-    pub(crate) all: bool,
-    pub(crate) contradictions: usize,
+#[serde(untagged)]
+pub(crate) enum LedgersJson {
+    Seen {
+        names: usize,
+        queues: usize,
+        all: bool,
+        contradictions: usize,
+    },
+    /// Why they were not seen.
+    Unseen {
+        unseen: String,
+    },
+}
+
+/// How many items of a queue a command has changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct ItemCountJson<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) items: u64,
 }
 
 /// One thing to change.
