@@ -98,6 +98,10 @@ impl TopState {
         let at = self.row();
         match seen {
             StoreAnswer::Nothing(error) => return self.error = Some(error),
+            // An answer that was under way when the list was changed is about the other one, where
+            // something of the same name may be open.
+            StoreAnswer::Names { .. } if self.look.tab != ListTab::Names => return,
+            StoreAnswer::Queues { .. } if self.look.tab != ListTab::Queues => return,
             StoreAnswer::Names { names, open } => {
                 self.names = names;
                 // An answer that was under way may be about what was open before.
