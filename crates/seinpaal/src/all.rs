@@ -74,8 +74,11 @@ impl AcquireAll {
         Self(Described::new(AllWaited { seinpaal, requests, timeout: None, is_as_given: false }))
     }
 
-    /// Stops waiting after this long, for all of them together, counted from the first poll. A
-    /// timeout that one of the requests has counts as well. Default: never.
+    /// Stops waiting after this long, for all of them together, counted from the first poll. Default:
+    /// never.
+    ///
+    /// A timeout that one of the requests has counts as well, from when the turn of that request
+    /// comes: names that must be waited for are acquired one after the other.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
