@@ -74,8 +74,8 @@ impl AcquireAll {
         Self(Described::new(AllWaited { seinpaal, requests, timeout: None, is_as_given: false }))
     }
 
-    /// Stops waiting after this long, for all of them together, counted from the first poll. Default:
-    /// never.
+    /// Stops waiting after this long, for all of them together, counted from the first poll.
+    /// Default: never.
     ///
     /// A timeout that one of the requests has counts as well, from when the turn of that request
     /// comes: names that must be waited for are acquired one after the other.

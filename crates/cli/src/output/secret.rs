@@ -28,8 +28,8 @@ pub(crate) fn without_secrets<'a>(
     })
 }
 
-/// Where a password may be: between a scheme and the last `@`, as people forget to encode the one in
-/// their password, or in an option, up to the end, as an `&` may be part of the password.
+/// Where a password may be: between a scheme and the last `@`, as people forget to encode the one
+/// in their password, or in an option, up to the end, as an `&` may be part of the password.
 fn find_secret(argument: &str) -> Option<Range<usize>> {
     let at = argument.rfind('@');
     let login = argument.find(':').filter(|colon| at.is_some_and(|at| at > *colon)).map(|colon| {

@@ -2,9 +2,9 @@
 
 use super::support::World;
 
-/// What is called, in this order. `$TICKET` and `$OTHER` hold a permit each of `a` and `b`. Queue
-/// `q` has items that are ready, among them `$ITEM`, and one that is delayed; `d` has dead letters,
-/// among them `$DEAD`.
+/// The lines that print data, in this order. `$TICKET` and `$OTHER` hold a permit each of `a` and
+/// `b`. Queue `q` has items that are ready, among them `$ITEM`, and one that is delayed; `d` has
+/// dead letters, among them `$DEAD`.
 const PRINTS: [&str; 20] = [
     "acquire c",
     "renew a $TICKET",
