@@ -44,6 +44,17 @@ pub(super) enum StoreAnswer {
     Nothing(String),
 }
 
+impl StoreAnswer {
+    /// The list that it is about.
+    pub(super) fn tab(&self) -> Option<ListTab> {
+        match self {
+            Self::Names { .. } => Some(ListTab::Names),
+            Self::Queues { .. } => Some(ListTab::Queues),
+            Self::Nothing(_) => None,
+        }
+    }
+}
+
 /// To find a text all items of a queue are read. Then the store has this many times as long for
 /// others as that took.
 const REST: u32 = 10;
