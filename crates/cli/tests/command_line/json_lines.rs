@@ -101,7 +101,7 @@ fn no_command_is_forgotten_here() {
     let tried: Vec<_> = tried.copied().chain(NOT_TRIED).collect();
     for command in commands.iter().filter(|command| *command != "queue") {
         let is_tried = |line: &&str| line.starts_with(command.as_str());
-        assert!(tried.iter().any(|line| is_tried(line)), "{command} is not tried");
+        assert!(tried.iter().any(is_tried), "{command} is not tried");
     }
 }
 
