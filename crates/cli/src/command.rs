@@ -12,7 +12,7 @@ pub(crate) mod show;
 pub(crate) mod steer;
 mod ticket;
 
-use std::{env, panic::catch_unwind};
+use std::{env, ffi::OsString, panic::catch_unwind};
 
 use clap::error::ErrorKind;
 
@@ -118,16 +118,20 @@ fn invalid_utf8() -> String {
     match odd {
         Some((at, argument)) => format!(
             "argument {at}, {}, is not UTF-8: names and flags are text, only CMD and what follows it may be any bytes",
-            argument.display()
+            output::masked(&argument.to_string_lossy())
         ),
         None => "an argument is not UTF-8: names and flags are text".to_owned(),
     }
 }
 
-/// Returns clap's message up to the first blank line, as one line.
+/// Returns clap's message up to the first blank line, as one line. The message may repeat an
+/// argument, and so a URL with a password that stands where no URL belongs.
 fn first_lines(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     let words = lines.collect::<Vec<_>>().join(" ");
+    let arguments: Vec<_> =
+        env::args_os().map(OsString::into_string).filter_map(Result::ok).collect();
+    let words = output::without_secrets(&words, arguments.iter().map(String::as_str));
     plain(words.strip_prefix("error: ").unwrap_or(&words)).into_owned()
 }

@@ -151,7 +151,13 @@ impl KeeperProcess {
             tokio::select! {
                 biased;
                 told = &mut self.told => return told.ok(),
-                signal = signals.next() => if ends_waiting(signal) { self.send(signal) },
+                signal = signals.next() => {
+                    if ends_waiting(signal) {
+                        self.send(signal);
+                    } else if signal == Signal::TSTP {
+                        signals.stop(signal.as_raw());
+                    }
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod json;
 pub(crate) mod log;
 mod outlet;
+mod secret;
 mod subject;
 pub(crate) mod table;
 pub(crate) mod voice;
@@ -16,6 +17,7 @@ use crate::{
     raw,
 };
 pub(crate) use outlet::Outlet;
+pub(crate) use secret::{masked, without_secrets};
 pub(crate) use seinpaal_words::{text, ticket, why};
 pub(crate) use subject::NamedStore;
 pub(crate) use voice::Voice;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::{
     args::Global,
     exit::{Exit, Failure},
-    output::{Voice, text::age},
+    output::{Voice, masked, text::age},
 };
 
 /// The default length of leases.
@@ -165,5 +165,7 @@ fn without(feature: &str) -> String {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(Exit::Conflict, format!("cannot read {}: {error}", path.display()))
+    // It may be a URL in the place of a file.
+    let path = masked(&path.to_string_lossy());
+    Failure::new(Exit::Conflict, format!("cannot read {path}: {error}"))
 }

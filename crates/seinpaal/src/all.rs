@@ -74,8 +74,11 @@ impl AcquireAll {
         Self(Described::new(AllWaited { seinpaal, requests, timeout: None, is_as_given: false }))
     }
 
-    /// Stops waiting after this long, for all requests together, counted from the first poll. A
-    /// timeout of a single request counts as well. Default: never.
+    /// Stops waiting after this long, for all requests together, counted from the first poll.
+    /// Default: never.
+    ///
+    /// A timeout of a single request counts as well, from the moment at which its turn comes: names
+    /// that must be waited for are acquired one after the other.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }

@@ -34,7 +34,9 @@ use crate::{
     queue::{Item, PopError, PushError, Pushed, QueueError, QueueSnapshot},
 };
 
-/// Blocks the calling thread until a request, or any future of this crate, is done.
+/// Blocks the calling thread, also that of a runtime, until a request or other future is done.
+/// # Panics
+/// If this thread is in a `wait` already: a future that is waited for awaits others.
 pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     futures_executor::block_on(future.into_future())
 }
@@ -62,7 +64,7 @@ pub fn part() {
 
 /// Blocks on the requests of the asynchronous face, with all their options.
 pub trait Wait: IntoFuture + Sized {
-    /// Blocks the calling thread until the request is done.
+    /// Blocks the calling thread until the request is done, and panics as [`wait`] does.
     fn wait(self) -> Self::Output {
         wait(self)
     }

@@ -174,6 +174,12 @@ async fn permits_are_dropped_where_no_runtime_is(url: &str) -> Result {
     Ok(())
 }
 
+#[test]
+#[should_panic = "executor"]
+fn to_wait_inside_a_future_that_is_waited_for_panics() {
+    blocking::wait(async { blocking::wait(async {}) });
+}
+
 /// Runs every case on every store, each with a store to itself.
 macro_rules! on_every_store {
     ($($case:ident)*) => {

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::{
     problem::Problem,
     shared::HandlerState,
-    tokens::{Role, is_same},
+    tokens::{Role, TokenNumber, is_same},
 };
 
 const HEADERS: [(&str, &str); 6] = [
@@ -39,7 +39,9 @@ pub(crate) struct Visitor {
     pub(crate) may_act: bool,
     /// Whether the visitor's programs may take permits and items.
     pub(crate) may_use: bool,
-    /// The name of the visitor, for the audit.
+    /// Which token the visitor has; `None`: there are no tokens.
+    pub(crate) token: Option<TokenNumber>,
+    /// The name of the visitor, for the audit. Several tokens may have the same one, or none.
     pub(crate) who: String,
     /// The role in words, for the bar of every page.
     pub(crate) role: String,
@@ -91,12 +93,13 @@ fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visit
         return Ok(Visitor {
             may_act: allow,
             may_use: inner.options.api,
+            token: None,
             who: "somebody on this machine".to_owned(),
             role: role_words(allow).to_owned(),
         });
     };
-    let token = presented(headers).and_then(|text| tokens.find(&text));
-    let token = token.ok_or_else(|| Box::new(unauthorised()))?;
+    let found = presented(headers).and_then(|text| tokens.find(&text));
+    let (number, token) = found.ok_or_else(|| Box::new(unauthorised()))?;
     // An action needs the option and the token. No token allows an action that the options forbid.
     let may_act = allow && token.role == Role::Operate;
     let may_use = inner.options.api && token.role != Role::Read;
@@ -105,7 +108,7 @@ fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visit
         "" => ("a token without a name".to_owned(), role.to_owned()),
         who => (who.to_owned(), format!("{role} as {who}")),
     };
-    Ok(Visitor { may_act, may_use, who, role })
+    Ok(Visitor { may_act, may_use, token: Some(number), who, role })
 }
 
 fn role_words(may_act: bool) -> &'static str {
@@ -160,8 +163,11 @@ fn names_us(uri: &Uri, headers: &HeaderMap, known: &[String]) -> bool {
 /// site is made to point at this machine (DNS rebinding), the browser sends that name.
 fn is_known_host(host: &str, known: &[String]) -> bool {
     let name = without_port(host);
-    let is_loopback = matches!(name, "localhost" | "[::1]") || is_loopback_v4(name);
-    is_loopback || known.iter().any(|known| known.eq_ignore_ascii_case(name))
+    let is_localhost = name.eq_ignore_ascii_case("localhost");
+    is_localhost
+        || name == "[::1]"
+        || is_loopback_v4(name)
+        || known.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn is_loopback_v4(name: &str) -> bool {
@@ -201,7 +207,7 @@ mod tests {
     fn only_loopback_and_named_hosts_are_ours() {
         let known = ["locks.example".to_owned()];
         let ours =
-            ["localhost", "localhost:7478", "127.0.0.1:7478", "[::1]:7478", "LOCKS.example:80"];
+            ["localhost", "LocalHost:7478", "127.0.0.1:7478", "[::1]:7478", "LOCKS.example:80"];
         assert!(ours.into_iter().all(|host| is_known_host(host, &known)));
         let foreign = [
             "",

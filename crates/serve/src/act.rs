@@ -1,6 +1,7 @@
 //! Changes: the page that asks for confirmation, and the form that it sends. Visitors who may not
 //! act get neither.
 
+pub(crate) mod asked;
 pub(crate) mod verb;
 pub(crate) mod words;
 
@@ -16,7 +17,7 @@ use axum::{
 
 use seinpaal::{ItemState, MAX_TTL, MIN_TTL, store::url::parse_duration};
 use seinpaal_words::{
-    matching::{Counted, Matching},
+    matching::{CountedItems, Matching},
     ticket::DIGITS,
 };
 
@@ -41,11 +42,11 @@ struct Confirm<'a> {
     question: String,
     consequence: &'a str,
     csrf: &'a str,
-    /// The state and the search text of the items to change. `until` marks the last item that was
-    /// counted.
+    /// The state and the search text of the items to change. `counted` is the number of the
+    /// question, under which `serve` keeps these items.
     state: &'static str,
     matching: &'a str,
-    until: String,
+    counted: String,
     verb: &'a str,
     target: &'a str,
     /// The label of the number for which the form asks. It is empty if the form asks for none.
@@ -78,9 +79,9 @@ pub(crate) async fn confirm(
         frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
         name: &action.name,
         back: action.page(base),
-        question: action.question(counted),
+        question: action.question(counted.as_ref()),
         matching: &action.matching.text,
-        until: counted.map_or_else(String::new, |counted| counted.until.to_string()),
+        counted: counted.map_or_else(String::new, |items| inner.asked.keep(items).to_string()),
         consequence: words.consequence(action.state),
         state: match words.verb {
             Verb::CancelAll => action.state.word(),
@@ -165,8 +166,11 @@ impl CheckedAction {
             ActionWords::find(field("do")).ok_or_else(|| bad("There is no such action."))?;
         let name = named(fields).map_err(|words| bad(&words))?;
         let target = field("t").to_owned();
-        let matching = matching(inner, fields);
-        let state = field("state").parse().unwrap_or(ItemState::InWork);
+        let matching = matching(inner, fields)?;
+        let state = match field("state") {
+            "" => ItemState::InWork,
+            state => state.parse().map_err(|_| bad("There is no such state of items."))?,
+        };
         // This deed has no number yet. It only shows whether the target fits the action. `checked`
         // makes the deed of a form.
         let deed = words.verb.deed(&target, None, (state, &matching));
@@ -176,7 +180,7 @@ impl CheckedAction {
 
     /// Counts the items of an action on all items that match. The action later changes only these
     /// items.
-    async fn count(&self, inner: &HandlerState) -> Result<Option<Counted>, ActionRefused> {
+    async fn count(&self, inner: &HandlerState) -> Result<Option<CountedItems>, ActionRefused> {
         let queue = inner.seinpaal.queue(&self.name);
         let counted = match self.words.verb {
             Verb::CancelAll => self.state,
@@ -184,7 +188,7 @@ impl CheckedAction {
             _ => return Ok(None),
         };
         match self.matching.count(&queue, counted).await {
-            Ok(Counted { items: 0, .. }) => Err(bad("There is nothing that matches.")),
+            Ok(counted) if counted.items() == 0 => Err(bad("There is nothing that matches.")),
             Ok(counted) => Ok(Some(counted)),
             Err(error) => {
                 let words = format!("{}.", shown(&error.to_string()));
@@ -193,9 +197,9 @@ impl CheckedAction {
         }
     }
 
-    fn question(&self, counted: Option<Counted>) -> String {
+    fn question(&self, counted: Option<&CountedItems>) -> String {
         if let (Some(question), Some(counted)) = (self.words.verb.of_many(self.state), counted) {
-            return question.replace('*', &self.many(counted));
+            return question.replace('*', &self.many(counted.items()));
         }
         // The question shows the first digits of a ticket, but the whole number of an item, because
         // the numbers of items begin alike.
@@ -204,9 +208,9 @@ impl CheckedAction {
         self.words.question.replace('*', short)
     }
 
-    fn many(&self, counted: Counted) -> String {
+    fn many(&self, items: u64) -> String {
         let text = shown(&self.matching.text);
-        match (counted.items, text.as_str()) {
+        match (items, text.as_str()) {
             (1, "") => "the one item that is".to_owned(),
             (1, text) => format!("the one item that matches “{text}” and is"),
             (many, "") => format!("all {} items that are", grouped(many)),
@@ -254,13 +258,23 @@ impl CheckedAction {
 }
 
 /// Returns the selection of items that the fields describe.
-fn matching(inner: &HandlerState, fields: &FieldMap) -> Matching {
-    let until = fields.get("until").and_then(|text| text.parse().ok());
-    Matching {
-        text: ItemQuery::from_fields(fields).text,
-        with_payloads: inner.options.payloads,
-        until,
-    }
+fn matching(inner: &HandlerState, fields: &FieldMap) -> Result<Matching, ActionRefused> {
+    let counted = match fields.get("counted") {
+        None => None,
+        Some(text) => {
+            let question =
+                text.parse().map_err(|_| bad("This is not the number of a question."))?;
+            Some(inner.asked.of(question).ok_or_else(forgotten)?)
+        }
+    };
+    let text = ItemQuery::from_fields(fields).text;
+    Ok(Matching { text, with_payloads: inner.options.payloads, counted })
+}
+
+fn forgotten() -> ActionRefused {
+    let words =
+        "This question was asked too long ago, and nothing was changed. Go back, and ask again.";
+    (StatusCode::CONFLICT, words.to_owned())
 }
 
 fn number(text: &str) -> Result<Option<u32>, ActionRefused> {

@@ -12,7 +12,9 @@ use seinpaal::{Name, Seinpaal};
 use tokio::sync::Semaphore;
 
 use crate::{
-    access, act, api, assets,
+    access,
+    act::{self, asked::AskedItems},
+    api, assets,
     audit::Audit,
     deliveries::Deliveries,
     live, metrics,
@@ -62,6 +64,7 @@ impl Dashboard {
             changes: ChangesUnderWay::default(),
             streams,
             answers: ReplayedAnswers::default(),
+            asked: AskedItems::default(),
             deliveries: Deliveries::default(),
             csrf: random.iter().map(|byte| format!("{byte:02x}")).collect(),
         })))

@@ -6,7 +6,7 @@ mod known;
 use axum::http::HeaderMap;
 use serde::Serialize;
 
-use crate::{json_text::JsonText, problem::Problem};
+use crate::{json_text::JsonText, problem::Problem, tokens::TokenNumber};
 pub(crate) use known::ReplayedAnswers;
 use known::{Question, digest};
 
@@ -21,7 +21,7 @@ impl ReplayedAnswers {
     /// repeated request finds the answer later, and does nothing twice.
     pub(crate) async fn once<T, F>(
         &self,
-        who: String,
+        token: Option<TokenNumber>,
         headers: &HeaderMap,
         what: String,
         body: &impl Serialize,
@@ -32,7 +32,7 @@ impl ReplayedAnswers {
         F: Future<Output = Result<JsonText, Problem>> + Send + 'static,
     {
         let Some(key) = key(headers)? else { return make(wait.await?).await };
-        self.answer(Question { who, what, key }, digest(body), wait, make).await
+        self.answer(Question { token, what, key }, digest(body), wait, make).await
     }
 
     /// Returns the answer to this question: the earlier answer, the answer that another request

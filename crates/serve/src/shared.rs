@@ -5,8 +5,8 @@ use std::{ops::Deref, sync::Arc};
 use tokio::sync::Semaphore;
 
 use crate::{
-    audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers, source::StoreSource,
-    under_way::ChangesUnderWay, watch::PageWatches,
+    act::asked::AskedItems, audit::Audit, deliveries::Deliveries, replay::ReplayedAnswers,
+    source::StoreSource, under_way::ChangesUnderWay, watch::PageWatches,
 };
 
 /// The state that all handlers share.
@@ -19,6 +19,8 @@ pub(crate) struct HandlerState {
     pub(crate) streams: Arc<Semaphore>,
     /// The kept answers, for clients that may repeat a request.
     pub(crate) answers: ReplayedAnswers,
+    /// The items that the questions of pages are about.
+    pub(crate) asked: AskedItems,
     /// The items that this program holds for others.
     pub(crate) deliveries: Deliveries,
     /// The secret in every form of this program, which no foreign page knows.

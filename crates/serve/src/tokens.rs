@@ -37,6 +37,10 @@ pub(crate) struct Token {
     pub(crate) who: String,
 }
 
+/// The place of a token among the tokens. It tells one visitor from another, which a name does not.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct TokenNumber(usize);
+
 /// Leaves out the tokens.
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,15 +110,12 @@ impl Tokens {
         if tokens.is_empty() { Err(BadTokens::Empty) } else { Ok(Self(tokens)) }
     }
 
-    /// Returns the token with this text.
-    pub(crate) fn find(&self, text: &str) -> Option<&Token> {
+    /// Returns the token with this text, and its place.
+    pub(crate) fn find(&self, text: &str) -> Option<(TokenNumber, &Token)> {
         // All tokens are compared, so that the time does not show which one came near.
-        self.0.iter().fold(
-            None,
-            |found, token| {
-                if is_same(&token.text, text) { Some(token) } else { found }
-            },
-        )
+        self.0.iter().enumerate().fold(None, |found, (number, token)| {
+            if is_same(&token.text, text) { Some((TokenNumber(number), token)) } else { found }
+        })
     }
 }
 

@@ -34,16 +34,8 @@ async fn without_the_option_programs_look_and_take_nothing() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_may_what_its_role_may() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("tokens");
-    std::fs::write(
-        &path,
-        "read rrrrrrrrrrrrrrrr\nuse uuuuuuuuuuuuuuuu\noperate oooooooooooooooo\n",
-    )?;
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    let tokens = Some(Tokens::read(&path)?);
-    let options = Options { api: true, allow_actions: true, tokens, ..Options::default() };
-    let site = Site::open(seinpaal, options).await?;
+    let lines = "read rrrrrrrrrrrrrrrr\nuse uuuuuuuuuuuuuuuu\noperate oooooooooooooooo\n";
+    let site = with_tokens(seinpaal, lines).await?;
     let ask = async |letter: &str,
                      method: &str,
                      address: &str,
@@ -94,4 +86,37 @@ async fn a_page_of_another_site_can_take_nothing() -> Outcome {
     assert!(origin.header("access-control-allow-origin").is_none());
     assert!(seinpaal.list("").await?.is_empty());
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_belongs_to_the_token_that_sent_it_and_not_to_its_name() -> Outcome {
+    let lines = "use aaaaaaaaaaaaaaaa\nuse bbbbbbbbbbbbbbbb\nuse cccccccccccccccc ana\noperate dddddddddddddddd ana\n";
+    let site = with_tokens(Seinpaal::in_memory(), lines).await?;
+    let ticket = async |token: &str| -> Result<String, Box<dyn std::error::Error>> {
+        let key = format!("Authorization: Bearer {}\r\nIdempotency-Key: k", token.repeat(16));
+        let body = r#"{"limit": 9}"#;
+        let request = format!(
+            "POST /v1/names/a/acquire HTTP/1.1\r\nHost: localhost\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        Ok(support::object(&site.ask(&request).await?)["ticket"].to_string())
+    };
+    let mut tickets = Vec::new();
+    for token in ["a", "b", "c", "d"] {
+        let (first, again) = (ticket(token).await?, ticket(token).await?);
+        assert_eq!(first, again, "{token}");
+        assert!(!tickets.contains(&first), "{token} has the ticket of another token");
+        tickets.push(first);
+    }
+    Ok(())
+}
+
+async fn with_tokens(seinpaal: Seinpaal, lines: &str) -> Result<Site, Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("tokens");
+    std::fs::write(&path, lines)?;
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let tokens = Some(Tokens::read(&path)?);
+    Site::open(seinpaal, Options { api: true, allow_actions: true, tokens, ..Options::default() })
+        .await
 }

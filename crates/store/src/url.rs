@@ -177,13 +177,16 @@ fn split_scheme(text: &str) -> Result<(String, &str), BadStoreUrl> {
     let (scheme, rest) = text.split_once(':').ok_or(BadStoreUrl::NoScheme)?;
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    let scheme = scheme.to_ascii_lowercase();
     // If no slashes follow the scheme, "pass:word@host" may be a login without a scheme, and its
-    // first half must not be repeated.
-    let may_be_secret = text.contains('@') && !rest.starts_with("//");
+    // first half must not be repeated. These schemes need no slashes, and none of their errors
+    // repeats the rest of the URL.
+    let needs_slashes = !matches!(scheme.as_str(), "file" | "unix" | "memory");
+    let may_be_secret = needs_slashes && text.contains('@') && !rest.starts_with("//");
     if !is_scheme || may_be_secret {
         return Err(BadStoreUrl::NoScheme);
     }
-    Ok((scheme.to_ascii_lowercase(), rest))
+    Ok((scheme, rest))
 }
 
 fn parse_file(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
@@ -204,7 +207,7 @@ fn parse_memory(rest: &str) -> Result<StoreUrl, BadStoreUrl> {
     let (place, query) = UrlQuery::split(rest)?;
     query.finish("memory:", &[])?;
     let label = place.strip_prefix("//").unwrap_or(place);
-    if label.contains('/') {
+    if label.contains('/') || label.contains('@') {
         return Err(BadStoreUrl::BadMemoryLabel);
     }
     Ok(StoreUrl::Memory(options::decode(label)?))
@@ -223,22 +226,24 @@ pub enum BadStoreUrl {
     /// A `file:` URL has a relative path or a host.
     #[error("a file: URL names an absolute directory, like file:///var/lib/seinpaal")]
     NotAbsolute,
-    /// A `memory:` URL has a path.
+    /// A `memory:` URL has a path, or a part that may be a login.
     #[error(
-        "a memory: URL has a label and no path: write memory:LABEL (a / in a label is written %2F)"
+        "a memory: URL has a label, no path and no login: write memory:LABEL (a / in a label is written %2F, an @ %40)"
     )]
     BadMemoryLabel,
     /// A `%` is not followed by two hexadecimal digits, or the bytes are not UTF-8.
     #[error("a % in a store URL is followed by two hexadecimal digits (write % as %25)")]
     BadEscape,
     /// A `?` or `#` stands in what is probably a password.
-    #[error("a ? or # in a password is written %3F or %23")]
+    #[error("a ? or # in a password is written %3F or %23 (an @ in an option: %40)")]
     UnescapedPassword,
     /// The URL has a fragment.
     #[error("a store URL has no # part (in a password, # is written %23)")]
     Fragment,
     /// The host is missing or malformed.
-    #[error("a host is missing or malformed: write redis://HOST:PORT, an IPv6 address in brackets")]
+    #[error(
+        "a host is missing or malformed: write redis://HOST:PORT, an IPv6 address in brackets, a host between all commas"
+    )]
     BadHost,
     /// The port is not a number from 1 to 65535.
     #[error("a port is a number from 1 to 65535 (a / in a password is written %2F)")]
@@ -279,6 +284,10 @@ pub enum BadStoreUrl {
         /// The known options, for people.
         known: String,
     },
+    /// An unknown option stands behind a password, and may be the rest of that password. The text
+    /// lists the known options.
+    #[error("unknown option behind the password: {0} (an & in a password is written %26)")]
+    OptionAfterPassword(String),
     /// An option is given twice.
     #[error("the store option {0:?} is given twice")]
     TwiceGiven(&'static str),

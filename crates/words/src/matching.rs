@@ -1,6 +1,6 @@
 //! Finds the items that match a text. A page, the HTTP API and a terminal find the same items.
 
-use std::time::UNIX_EPOCH;
+use std::{sync::Arc, time::UNIX_EPOCH};
 
 use seinpaal::{About, ItemState, ListedItem, ListedState, Queue, QueueError};
 
@@ -17,37 +17,52 @@ pub struct Matching {
     pub text: String,
     /// Whether the beginnings of payloads are searched, too.
     pub with_payloads: bool,
-    /// Leaves out items that came after an earlier count: [`Counted::until`] of that count.
-    pub until: Option<u64>,
+    /// Leaves out items that came after an earlier count.
+    pub counted: Option<CountedItems>,
 }
 
-/// A count of items, and the mark that tells these items from later ones.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Counted {
-    /// The number of items.
-    pub items: u64,
-    /// The mark. For ready and delayed items it is the highest number, for items in work the fence
-    /// of the last delivery, and for dead letters the instant at which the last one died, in
-    /// microseconds since 1970.
-    pub until: u64,
+/// The items of a state that were counted. An item that comes into the state later is none of them,
+/// even if its number is lower than theirs, as that of an item that is given back.
+///
+/// Each is known by its number and by when it came into its state. Sixteen bytes an item are kept.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct CountedItems(Arc<[(u64, u64)]>);
+
+impl CountedItems {
+    /// Takes these items. The list may have an item twice.
+    fn of(mut items: Vec<(u64, u64)>) -> Self {
+        items.sort_unstable();
+        items.dedup();
+        Self(items.into())
+    }
+
+    /// Returns their number.
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn has(&self, item: &ListedItem) -> bool {
+        self.0.binary_search(&(item.id.0, came(item))).is_ok()
+    }
 }
 
 impl Matching {
     /// Returns whether the selection has this item.
     #[must_use]
     pub fn has(&self, item: &ListedItem) -> bool {
-        self.until.is_none_or(|until| came(item) <= until) && self.finds(item)
+        self.counted.as_ref().is_none_or(|counted| counted.has(item)) && self.finds(item)
     }
 
-    /// Counts the selected items of a state.
+    /// Returns the selected items of a state.
     ///
     /// # Errors
     /// As [`Queue::each_item`].
-    pub async fn count(&self, queue: &Queue, state: ItemState) -> Result<Counted, QueueError> {
+    pub async fn count(&self, queue: &Queue, state: ItemState) -> Result<CountedItems, QueueError> {
         self.find(queue, state, 0).await.map(|(_, counted)| counted)
     }
 
-    /// Finds the selected items of a state: the first `most` of them, and the count of all.
+    /// Finds the selected items of a state: the first `most` of them, and the set of all.
     ///
     /// # Errors
     /// As [`Queue::each_item`].
@@ -56,19 +71,18 @@ impl Matching {
         queue: &Queue,
         state: ItemState,
         most: usize,
-    ) -> Result<(Vec<ListedItem>, Counted), QueueError> {
-        let (mut first, mut counted) = (Vec::new(), Counted::default());
+    ) -> Result<(Vec<ListedItem>, CountedItems), QueueError> {
+        let (mut first, mut counted) = (Vec::new(), Vec::new());
         let look = |item: &ListedItem| {
             if self.has(item) {
-                counted.items += 1;
-                counted.until = counted.until.max(came(item));
+                counted.push((item.id.0, came(item)));
                 if first.len() < most {
                     first.push(item.clone());
                 }
             }
         };
         queue.each_item(state, look).await?;
-        Ok((first, counted))
+        Ok((first, CountedItems::of(counted)))
     }
 
     fn finds(&self, item: &ListedItem) -> bool {
@@ -91,8 +105,9 @@ fn of(about: &About, it: &dyn Fn(&str) -> bool) -> bool {
     it(&about.client) || it(&about.host) || labels.any(|label| it(&label))
 }
 
-/// Returns the number that shows when an item came into its state, for comparison with
-/// [`Counted::until`].
+/// Returns a number that changes when an item comes into its state again: the fence of the delivery
+/// for an item in work, the instant of death in microseconds since 1970 for a dead letter, and the
+/// number of deliveries that count for others.
 fn came(item: &ListedItem) -> u64 {
     match &item.state {
         ListedState::InWork { fence, .. } => fence.0,
@@ -100,12 +115,14 @@ fn came(item: &ListedItem) -> u64 {
             let since = died_at.duration_since(UNIX_EPOCH).unwrap_or_default();
             u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
         }
-        _ => item.id.0,
+        _ => item.attempt.into(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     async fn a_dead_letter(queue: &Queue, group: &str, label: (&str, &str), reason: &str) {
@@ -129,9 +146,9 @@ mod tests {
             ("to: acme", false, 0),
             ("nobody", true, 0),
         ] {
-            let matching = Matching { text: text.to_owned(), with_payloads, until: None };
+            let matching = Matching { text: text.to_owned(), with_payloads, counted: None };
             assert_eq!(
-                matching.count(&mails, ItemState::Dead).await.unwrap().items,
+                matching.count(&mails, ItemState::Dead).await.unwrap().items(),
                 found,
                 "{text}"
             );
@@ -145,7 +162,7 @@ mod tests {
         let matching = Matching::default();
         let counted = matching.count(&mails, ItemState::Dead).await.unwrap();
         a_dead_letter(&mails, "acme", ("job", "2"), "down").await;
-        let matching = Matching { until: Some(counted.until), ..matching };
+        let matching = Matching { counted: Some(counted), ..matching };
         assert_eq!(mails.remove_all(ItemState::Dead, |item| matching.has(item)).await.unwrap(), 1);
         assert_eq!(mails.snapshot().await.unwrap().dead, 1);
     }
@@ -161,10 +178,10 @@ mod tests {
         let counted = matching.count(&mails, ItemState::InWork).await.unwrap();
         let _late = mails.pop().await.unwrap();
         assert_eq!(
-            (counted.items, matching.count(&mails, ItemState::InWork).await.unwrap().items),
+            (counted.items(), matching.count(&mails, ItemState::InWork).await.unwrap().items()),
             (1, 2)
         );
-        let matching = Matching { until: Some(counted.until), ..matching };
+        let matching = Matching { counted: Some(counted), ..matching };
         assert_eq!(
             mails.remove_all(ItemState::InWork, |item| matching.has(item)).await.unwrap(),
             1
@@ -181,17 +198,33 @@ mod tests {
             mails.push("x").group(group).delay(later).await.unwrap();
         }
         for (text, ready, delayed) in [("acme", 2, 2), ("job=42", 3, 0), ("to: other", 1, 0)] {
-            let matching = Matching { text: text.to_owned(), with_payloads: true, until: None };
-            let count = async |state| matching.count(&mails, state).await.unwrap().items;
+            let matching = Matching { text: text.to_owned(), with_payloads: true, counted: None };
+            let count = async |state| matching.count(&mails, state).await.unwrap().items();
             let counted = (count(ItemState::Ready).await, count(ItemState::Delayed).await);
             assert_eq!(counted, (ready, delayed), "{text}");
         }
         let matching = Matching { text: "acme".to_owned(), ..Matching::default() };
         let counted = matching.count(&mails, ItemState::Ready).await.unwrap();
         mails.push("late").group("acme").await.unwrap();
-        let matching = Matching { until: Some(counted.until), ..matching };
+        let matching = Matching { counted: Some(counted), ..matching };
         let removed = mails.remove_all(ItemState::Ready, |item| matching.has(item)).await.unwrap();
         let left = mails.snapshot().await.unwrap();
         assert_eq!((removed, left.ready, left.delayed), (2, 2, 3));
+    }
+
+    #[tokio::test]
+    async fn an_item_that_comes_back_after_the_count_is_left_alone_whatever_its_number_is() {
+        let mails = seinpaal::Seinpaal::in_memory().queue("mails");
+        for _ in 0..3 {
+            mails.push("x").await.unwrap();
+        }
+        let (given_back, failed) = (mails.pop().await.unwrap(), mails.pop().await.unwrap());
+        let counted = Matching::default().count(&mails, ItemState::Ready).await.unwrap();
+        assert_eq!(counted.items(), 1);
+        given_back.give_back(Duration::ZERO).await.unwrap();
+        failed.fail("down", Duration::ZERO).await.unwrap();
+        let matching = Matching { counted: Some(counted), ..Matching::default() };
+        let removed = mails.remove_all(ItemState::Ready, |item| matching.has(item)).await.unwrap();
+        assert_eq!((removed, mails.snapshot().await.unwrap().ready), (1, 2));
     }
 }

@@ -213,6 +213,17 @@ mod tests {
     }
 
     #[test]
+    fn a_look_at_the_ledgers_that_was_broken_off_is_a_risk_and_not_all_well() {
+        let mut slow = finding(Duration::from_secs(30), Duration::ZERO);
+        assert_eq!((slow.risks(), slow.ledgers.as_json().is_none()), (0, true));
+        slow.ledgers = Ledgers::Slow;
+        assert_eq!((slow.risks(), slow.verdict().as_str()), (1, "1 promise at risk"));
+        assert!(slow.ledgers.findings()[0].contains("--ledgers"));
+        let json = serde_json::to_value(slow.ledgers.as_json()).unwrap();
+        assert_eq!(json, serde_json::json!({"unseen": "it took more than 30s"}));
+    }
+
+    #[test]
     fn an_answer_that_takes_longer_than_the_schedule_allows_is_a_risk() {
         let slow = Duration::from_millis(500);
         assert_eq!(finding(Duration::from_secs(30), slow).risks(), 0);

@@ -24,6 +24,7 @@ pub(super) fn serve(_global: &Global, _args: &ServeArgs, _voice: Voice) -> Resul
 mod with_pages {
     use std::time::Duration;
 
+    use rustix::process::Signal;
     use seinpaal_serve::{Certificate, Dashboard, Options, StreamRoom, Tokens};
     use tokio::{net::TcpListener, time::timeout};
 
@@ -151,6 +152,9 @@ mod with_pages {
             let signal = signals.next().await;
             if ends_waiting(signal) {
                 return Exit::Success;
+            }
+            if signal == Signal::TSTP {
+                signals.stop(signal.as_raw());
             }
         }
     }

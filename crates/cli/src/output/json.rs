@@ -31,14 +31,28 @@ pub(crate) struct DoctorJson<'a> {
     pub(crate) advice: Vec<Advised<'a>>,
 }
 
-/// The number of stored ledgers that were examined. `doctor` prints `null` if none were. Each
-/// contradiction is a risk in `advice`.
+/// The result of the look at the stored ledgers. `doctor` prints `null` if it was told to look at
+/// none. Each contradiction is a risk in `advice`, and so is a look that failed.
 #[derive(Debug, Serialize)]
-pub(crate) struct LedgersJson {
-    pub(crate) names: usize,
-    pub(crate) queues: usize,
-    pub(crate) all: bool,
-    pub(crate) contradictions: usize,
+#[serde(untagged)]
+pub(crate) enum LedgersJson {
+    Seen {
+        names: usize,
+        queues: usize,
+        all: bool,
+        contradictions: usize,
+    },
+    /// Why they were not seen.
+    Unseen {
+        unseen: String,
+    },
+}
+
+/// How many items of a queue a command has changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct ItemCountJson<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) items: u64,
 }
 
 /// One piece of advice.

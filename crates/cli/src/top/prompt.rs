@@ -13,6 +13,8 @@ use super::{
 
 /// The longest text that can be typed, such as a reason, in characters.
 const MOST_REASON: usize = 200;
+/// The longest name that can be typed, in characters: names have as many bytes at most.
+const MOST_NAME: usize = 512;
 
 /// The row at the cursor.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -148,7 +150,7 @@ impl Prompt {
                 self.go_on(next)
             }
             PromptStep::Confirm { deed, typed } if deed.is_typed() && key != Key::Enter => {
-                edit(typed, key);
+                edit_up_to(MOST_NAME, typed, key);
                 PromptOutcome::Open
             }
             PromptStep::Confirm { deed, typed } => {
@@ -213,8 +215,12 @@ pub(super) fn in_words(state: ItemState) -> String {
 
 /// Applies a key to a line of text.
 pub(super) fn edit(text: &mut String, key: Key) {
+    edit_up_to(MOST_REASON, text, key);
+}
+
+fn edit_up_to(most: usize, text: &mut String, key: Key) {
     match key {
-        Key::Char(c) if text.chars().count() < MOST_REASON => text.push(c),
+        Key::Char(c) if text.chars().count() < most => text.push(c),
         Key::Backspace => drop(text.pop()),
         _ => {}
     }

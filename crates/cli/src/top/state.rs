@@ -97,23 +97,31 @@ impl TopState {
     /// Takes an answer of the store.
     pub(super) fn take(&mut self, seen: StoreAnswer) {
         let at = self.row();
+        // An answer that was under way when the other list was chosen is not about what is open
+        // there, though that may have the same name.
+        let is_late = seen.tab().is_some_and(|tab| tab != self.look.tab);
         match seen {
             StoreAnswer::Nothing(error) => return self.error = Some(error),
             StoreAnswer::Names { names, open } => {
                 self.names = names;
                 // An answer that was under way may be about a name that was open before.
-                self.seen = open.filter(|open| Some(&open.name) == self.look.open.as_ref());
+                let name = self.look.open.as_ref();
+                self.seen = open.filter(|open| !is_late && Some(&open.name) == name);
                 self.arrange();
             }
             StoreAnswer::Queues { queues, open } => {
                 self.queues = queues;
                 self.queue_order.arrange(&mut self.queues);
                 let (name, text) = (self.look.open.as_ref(), &self.look.matching);
-                self.queue =
-                    open.filter(|open| Some(&open.seen.name) == name && open.matching == *text);
+                self.queue = open.filter(|open| {
+                    !is_late && Some(&open.seen.name) == name && open.matching == *text
+                });
             }
         }
         self.stay_at(at);
+        if is_late {
+            return;
+        }
         self.error = None;
         (self.heard, self.has_heard) = (Instant::now(), true);
     }

@@ -44,6 +44,17 @@ pub(super) enum StoreAnswer {
     Nothing(String),
 }
 
+impl StoreAnswer {
+    /// Returns the list that the answer is about.
+    pub(super) fn tab(&self) -> Option<ListTab> {
+        match self {
+            Self::Names { .. } => Some(ListTab::Names),
+            Self::Queues { .. } => Some(ListTab::Queues),
+            Self::Nothing(_) => None,
+        }
+    }
+}
+
 /// A search reads all items of a queue. Afterwards the watch waits for this many times as long as
 /// the search took, so that other clients get their turn.
 const REST: u32 = 10;

@@ -83,6 +83,30 @@ fn an_argument_that_is_no_text_is_named_and_those_of_cmd_may_be_any_bytes() {
 }
 
 #[test]
+fn a_url_in_a_wrong_place_is_named_without_its_password() {
+    let world = World::embedded();
+    for (args, shown) in [
+        (&["-s", "list", "redis://:s3cret@h"][..], "redis://***@h"),
+        (&["-s", "list", "redis://ann:s3:c@ret@h/1"], "redis://***@h/1"),
+        (&["-s", "list", "unix:///s?pass=s3cret&s3cret"], "unix:///s?pass=***"),
+        (&["top", "--sort", "redis://:s3cret@h"], "redis://***@h"),
+        (&["top", "--sort=redis+sentinel://h/m?sentinel-pass=s3cret"], "sentinel-pass=***"),
+        (&["queue", "redis:s3cret@h"], "redis:***@h"),
+        (&["run", "-jredis://:s3cret@h", "a", "true"], "redis://***@h"),
+        (&["--store-file", "redis://:s3cret@h", "list"], "redis://***@h"),
+    ] {
+        let done = world.seinpaal(args);
+        assert_eq!(done.err.lines().count(), 1, "{args:?}: {done:?}");
+        assert!(done.err.contains(shown), "{args:?}: {done:?}");
+        assert!(["s3", "ret"].iter().all(|part| !done.err.contains(part)), "{args:?}: {done:?}");
+    }
+    let odd = OsStr::from_bytes(b"redis://:s3cret\xff@h");
+    let output = world.command(&["-s"]).arg(odd).arg("list").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("redis://***@h") && !err.contains("s3cret"), "{err}");
+}
+
+#[test]
 fn too_few_descriptors_are_ours_to_explain_and_not_cmds() {
     let world = World::embedded();
     let mut seen = 0;

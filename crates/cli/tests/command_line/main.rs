@@ -11,6 +11,7 @@ mod estimates;
 mod events;
 mod full;
 mod index;
+mod json_lines;
 mod kinds;
 mod lease;
 mod manners;

@@ -34,6 +34,45 @@ fn what_the_guide_has_typed_leads_to_a_page_that_says_who_holds_and_why_somebody
     assert!(said.contains("Full: 1 of 1 held. 1 has waited for"), "{said}");
 }
 
+/// Starts `serve`, and returns it with its address.
+#[cfg(feature = "serve")]
+fn serving(world: &World, args: &[&str]) -> (super::support::Held, String) {
+    use std::io::{BufRead, BufReader};
+
+    let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
+    let mut serve = super::support::Held::start(world.command(&args));
+    let said = BufReader::new(serve.process.stderr.as_mut().unwrap());
+    let line = said.lines().map(Result::unwrap).find(|line| line.contains("serving on")).unwrap();
+    let address = line.split_once("http://").unwrap().1.trim_end_matches('/').to_owned();
+    (serve, address)
+}
+
+#[cfg(feature = "serve")]
+#[test]
+fn tstp_stops_it_and_cont_lets_it_go_on() {
+    use std::{
+        fs,
+        io::{Read, Write},
+        net::TcpStream,
+    };
+
+    use super::support::until;
+
+    let world = World::embedded();
+    let (mut serve, address) = serving(&world, &[]);
+    let stat = format!("/proc/{}/stat", serve.pid());
+    serve.signal("TSTP");
+    until("it is stopped", || fs::read_to_string(&stat).unwrap().contains(") T "));
+    serve.signal("CONT");
+    let mut socket = TcpStream::connect(address).unwrap();
+    write!(socket, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    socket.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    serve.signal("TERM");
+    assert_eq!(serve.end().code, 0);
+}
+
 /// The store is locked, as if another process were stopped inside it. So the change is under way
 /// for as long as the test wants.
 #[cfg(feature = "serve")]
@@ -41,22 +80,17 @@ fn what_the_guide_has_typed_leads_to_a_page_that_says_who_holds_and_why_somebody
 fn a_change_that_is_under_way_when_serve_ends_is_in_the_audit() {
     use std::{
         fs::{self, File},
-        io::{BufRead, BufReader, Write},
+        io::Write,
         net::TcpStream,
         os::unix::fs::MetadataExt,
     };
 
     use rustix::fs::{FlockOperation, flock};
 
-    use super::support::{Held, until};
+    use super::support::until;
 
     let world = World::embedded();
-    let listen = ["--listen", "127.0.0.1:0", "--audit", "audit"];
-    let args = [&["serve", "--api", "--allow-actions"], &listen[..]].concat();
-    let mut serve = Held::start(world.command(&args));
-    let said = BufReader::new(serve.process.stderr.as_mut().unwrap());
-    let line = said.lines().map(Result::unwrap).find(|line| line.contains("serving on")).unwrap();
-    let address = line.split_once("http://").unwrap().1.trim_end_matches('/').to_owned();
+    let (mut serve, address) = serving(&world, &["--api", "--allow-actions", "--audit", "audit"]);
 
     let gate = File::open(world.path("store/gate")).unwrap();
     flock(&gate, FlockOperation::LockExclusive).unwrap();

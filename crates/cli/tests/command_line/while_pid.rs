@@ -185,6 +185,25 @@ fn a_signal_ends_the_waiting_and_the_keeper_leaves_the_line() {
 }
 
 #[test]
+fn tstp_stops_the_waiting_and_cont_lets_it_go_on() {
+    let world = World::embedded();
+    let (first, second) = (process(), process());
+    keep(&world, &first, &[]);
+    let pid = second.id().to_string();
+    let mut waiting = world.command(&["acquire", "a", "--while-pid", &pid]);
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    world.until_waiting("a", 1);
+    kill("TSTP", waiting.id());
+    let stat = format!("/proc/{}/stat", waiting.id());
+    until("it is stopped", || fs::read_to_string(&stat).unwrap().contains(") T "));
+    kill("CONT", waiting.id());
+    end(first);
+    let output = waiting.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stdout.len() == 33, "{output:?}");
+    end(second);
+}
+
+#[test]
 fn if_acquire_is_killed_before_it_has_told_the_ticket_nobody_keeps_the_permits() {
     for world in both() {
         let (first, second) = (process(), process());

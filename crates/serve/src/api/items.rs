@@ -118,7 +118,7 @@ pub(super) async fn push(
 ) -> Result<Response, Problem> {
     let (what, checking) = (format!("push {name}"), async { checked(&inner, &name, &pushes) });
     let pushed =
-        inner.answers.once(visitor.who, &headers, what, &pushes, checking, push_all).await?;
+        inner.answers.once(visitor.token, &headers, what, &pushes, checking, push_all).await?;
     Ok(pushed.into_response())
 }
 
@@ -257,7 +257,7 @@ pub(super) async fn pop(
     let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?;
     let holder = Arc::clone(&inner);
     let held = |items| async move { hold(&holder, items, ttl) };
-    let popped = inner.answers.once(visitor.who, &headers, what, &pop, popping, held).await?;
+    let popped = inner.answers.once(visitor.token, &headers, what, &pop, popping, held).await?;
     Ok(popped.into_response())
 }
 

@@ -105,7 +105,7 @@ pub(super) fn matching(inner: &HandlerState, text: Option<String>) -> Result<Mat
         let words = "matching has at most 200 characters, none of them a control character";
         return Err(Problem::bad(words));
     }
-    Ok(Matching { text, with_payloads: inner.options.payloads, until: None })
+    Ok(Matching { text, with_payloads: inner.options.payloads, counted: None })
 }
 
 fn item(number: u64) -> Result<ItemId, Problem> {
@@ -204,7 +204,7 @@ pub(super) async fn cancel_all(
     let state = state.state();
     // The count marks the items that are there now. Items that come later stay.
     let counted = matching.count(&queue(&inner, &name)?, state).await?;
-    let deed = QueueDeed::CancelAll(state, Matching { until: Some(counted.until), ..matching });
+    let deed = QueueDeed::CancelAll(state, Matching { counted: Some(counted), ..matching });
     touch(&inner, &visitor, &name, deed, reason).await
 }
 

@@ -140,7 +140,7 @@ pub(super) async fn acquire(
     let (what, of) = (format!("acquire {name}"), name.clone());
     let waiting = wanted.get(&inner, &name, Renewer::Caller);
     let handed = |permit| hand_over(of, permit);
-    let taken = inner.answers.once(visitor.who, &headers, what, &wanted, waiting, handed).await?;
+    let taken = inner.answers.once(visitor.token, &headers, what, &wanted, waiting, handed).await?;
     Ok(taken.into_response())
 }
 

@@ -12,7 +12,7 @@ use ring::digest::{Context, SHA256};
 use serde::Serialize;
 use tokio::{sync, time::sleep};
 
-use crate::{json_text::JsonText, problem::Problem};
+use crate::{json_text::JsonText, problem::Problem, tokens::TokenNumber};
 
 /// How long an answer is kept.
 pub(super) const KEPT: Duration = Duration::from_secs(600);
@@ -22,7 +22,7 @@ const MOST: usize = 10_000;
 /// contains the payloads of its items.
 pub(super) const MOST_BYTES: usize = 256 * 1024 * 1024;
 
-/// The answers by their questions. A question is a sender, an address and a key.
+/// The answers by their questions. A question is a token, an address and a key.
 #[derive(Clone, Default)]
 pub(crate) struct ReplayedAnswers(Arc<Mutex<KnownKeys>>);
 
@@ -35,7 +35,8 @@ pub(super) struct KnownKeys {
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Question {
-    pub(super) who: String,
+    /// Two clients whose tokens have the same name, or none, may have the same key by chance.
+    pub(super) token: Option<TokenNumber>,
     pub(super) what: String,
     pub(super) key: String,
 }

@@ -22,7 +22,7 @@ async fn ask_after(
     let headers = HeaderMap::from_iter(headers);
     let make = |()| ready(made.and_then(|made| JsonText::of(&made)));
     let wait = wait.map(Ok);
-    all.once(String::new(), &headers, String::new(), &(), wait, make).await
+    all.once(None, &headers, String::new(), &(), wait, make).await
 }
 
 async fn ask(all: &ReplayedAnswers, made: Result<u32, Problem>) -> Result<JsonText, Problem> {
@@ -91,6 +91,6 @@ async fn while_the_answers_are_too_many_bytes_no_new_key_is_taken_and_known_ones
     assert!(is(ask(&all, Ok(1)).await, 1));
     all.lock().bytes += MOST_BYTES;
     assert!(is(ask(&all, Ok(2)).await, 1));
-    let other = Question { who: String::new(), what: String::new(), key: "other".to_owned() };
+    let other = Question { token: None, what: String::new(), key: "other".to_owned() };
     assert!(all.claim(other, digest(&())).is_err_and(|problem| problem.is_passing()));
 }

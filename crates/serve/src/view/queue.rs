@@ -59,7 +59,7 @@ pub(super) async fn read(
     query: &ItemQuery,
 ) -> Result<Pieces, String> {
     let (base, with_payloads) = (inner.options.base_path.as_str(), inner.options.payloads);
-    let matching = Matching { text: query.text.clone(), with_payloads, until: None };
+    let matching = Matching { text: query.text.clone(), with_payloads, counted: None };
     let said = |error: QueueError| error.to_string();
     let queue = inner.seinpaal.queue(name);
     let seen = queue.snapshot().await.map_err(said)?;

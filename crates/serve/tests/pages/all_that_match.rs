@@ -50,8 +50,8 @@ async fn all_that_match_are_replayed_and_not_those_on_the_page_or_those_that_die
     let asked = text(&confirm);
     assert!(asked.contains("Replay all 120 items that match “NO route” and are dead?"), "{asked}");
     dead(&mails, 1, "acme", "no route to host, again").await?;
-    let (secret, until) = (csrf(&confirm)?, hidden(&confirm, "until")?);
-    let form = format!("do=replay-all&n=mails&match=NO+route&until={until}&csrf={secret}");
+    let (secret, counted) = (csrf(&confirm)?, hidden(&confirm, "counted")?);
+    let form = format!("do=replay-all&n=mails&match=NO+route&counted={counted}&csrf={secret}");
     let done = site.post(&form).await?;
     let back = done.header("location").ok_or("no location")?.to_owned();
     assert_eq!((done.status, back.contains("match=NO%20route")), (303, true), "{back}");
@@ -75,8 +75,8 @@ async fn to_drop_or_cancel_many_the_name_is_typed_and_a_reason_given() -> Outcom
     let site = with_actions(&seinpaal).await?;
     for (word, by, left) in [("drop-all", "job%3D1", (2, 3)), ("cancel-all", "acme", (2, 1))] {
         let confirm = site.get(&format!("/confirm?do={word}&n=mails&match={by}")).await?.body;
-        let (secret, until) = (csrf(&confirm)?, hidden(&confirm, "until")?);
-        let form = format!("do={word}&n=mails&match={by}&until={until}&csrf={secret}");
+        let (secret, counted) = (csrf(&confirm)?, hidden(&confirm, "counted")?);
+        let form = format!("do={word}&n=mails&match={by}&counted={counted}&csrf={secret}");
         for wrong in ["", "&typed=mails", "&reason=x", "&reason=x&typed=mail"] {
             assert_eq!(site.post(&format!("{form}{wrong}")).await?.status, 400, "{word}{wrong}");
         }
@@ -154,5 +154,34 @@ async fn what_is_hidden_is_neither_listed_nor_found() -> Outcome {
     assert!(page.contains("None of them matches."), "{page}");
     let refused = site.call("POST", "/v1/queues/secrets/dead/replay", r#"{"reason": "x"}"#).await?;
     assert_eq!(problem(&refused).0, 403, "without the option nothing is changed");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_or_a_count_that_nobody_knows_is_refused_and_nothing_is_cancelled() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let mails = seinpaal.queue("mails");
+    mails.push("x").await?;
+    mails.push("y").await?;
+    let _working = mails.pop().await?;
+    let site = with_actions(&seinpaal).await?;
+    let page = site.get("/confirm?do=cancel-all&n=mails&state=in_work").await?;
+    assert_eq!(page.status, 400, "a state that nobody knows");
+    let confirm = site.get("/confirm?do=cancel-all&n=mails&state=ready").await?.body;
+    let (secret, counted) = (csrf(&confirm)?, hidden(&confirm, "counted")?);
+    let form = format!("do=cancel-all&n=mails&csrf={secret}&reason=x&typed=mails");
+    for (wrong, status) in [
+        (format!("&state=in_work&counted={counted}"), 400),
+        ("&state=ready&counted=x".to_owned(), 400),
+        ("&state=ready&counted=".to_owned(), 400),
+        ("&state=ready&counted=77".to_owned(), 409),
+    ] {
+        assert_eq!(site.post(&format!("{form}{wrong}")).await?.status, status, "{wrong}");
+    }
+    let seen = mails.snapshot().await?;
+    assert_eq!((seen.ready, seen.in_work), (1, 1));
+    let good = format!("{form}&state=ready&counted={counted}");
+    assert_eq!(site.post(&good).await?.status, 303);
+    assert_eq!(mails.snapshot().await?.ready, 0);
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{
     BadStoreUrl, Password, RedisAddress, RedisOptions, RedisUrl, UrlQuery,
-    redis::{DEFAULT_PORT, parse_login, parse_server, show_host, show_user},
+    redis::{DEFAULT_PORT, parse_hosts, parse_login, show_host, show_user},
 };
 
 /// A Redis or Valkey cluster. `Debug` and the text form leave the password out. They also leave out
@@ -37,8 +37,7 @@ impl ClusterUrl {
             return Err(BadStoreUrl::ClusterDatabase);
         }
         let (user, password) = parse_login(login)?;
-        let nodes = servers.split(',').map(|server| parse_server(server, DEFAULT_PORT));
-        let nodes = nodes.collect::<Result<_, _>>()?;
+        let nodes = parse_hosts(servers, DEFAULT_PORT)?;
         let options = RedisOptions::take(&mut query, tls)?;
         query.finish("Redis Cluster", &RedisOptions::KNOWN)?;
         Ok(Self { nodes, tls, user, password, options })

@@ -1,6 +1,6 @@
 //! The options behind the `?` of a URL.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use super::{BadStoreUrl, RestartGuard, parse_duration};
 
@@ -97,7 +97,12 @@ impl Files {
 }
 
 fn count(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|n| *n > 0)
+    number(text).filter(|n| *n > 0)
+}
+
+/// Parses digits. Rust's own parser takes a sign before them, too.
+pub(super) fn number<T: FromStr>(text: &str) -> Option<T> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 fn bound(text: &str) -> Option<ClockBound> {
@@ -114,7 +119,17 @@ pub(super) fn above_zero(text: &str) -> Option<Duration> {
 
 /// The parameters of a URL, which are taken out one by one. A parameter that is left in the end is
 /// unknown.
-pub(super) struct UrlQuery(Vec<(String, String)>);
+pub(super) struct UrlQuery(Vec<UrlOption>);
+
+struct UrlOption {
+    name: String,
+    value: String,
+    /// A password stands before it. With an `&` in the password, this is the rest of the password.
+    may_be_secret: bool,
+}
+
+/// The options that are passwords.
+const SECRETS: [&str; 2] = ["pass", "sentinel-pass"];
 
 impl UrlQuery {
     /// Splits `place?a=b&c=d` into the place and its parameters.
@@ -135,19 +150,22 @@ impl UrlQuery {
     }
 
     fn parse(text: &str) -> Result<Self, BadStoreUrl> {
+        let mut may_be_secret = false;
         let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-            let (option, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((decode(option)?, decode(value)?))
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let option = UrlOption { name: decode(name)?, value: decode(value)?, may_be_secret };
+            may_be_secret |= SECRETS.contains(&option.name.as_str());
+            Ok(option)
         });
         pairs.collect::<Result<_, _>>().map(Self)
     }
 
     pub(super) fn take(&mut self, option: &'static str) -> Result<Option<String>, BadStoreUrl> {
-        let Some(at) = self.0.iter().position(|(name, _)| name == option) else {
+        let Some(at) = self.0.iter().position(|one| one.name == option) else {
             return Ok(None);
         };
-        let value = self.0.remove(at).1;
-        if self.0.iter().any(|(name, _)| name == option) {
+        let value = self.0.remove(at).value;
+        if self.0.iter().any(|one| one.name == option) {
             return Err(BadStoreUrl::TwiceGiven(option));
         }
         Ok(Some(value))
@@ -179,14 +197,17 @@ impl UrlQuery {
 
     /// Refuses a parameter that was not taken.
     pub(super) fn finish(self, store: &'static str, known: &[&str]) -> Result<(), BadStoreUrl> {
-        let Some((option, _)) = self.0.into_iter().next() else {
+        let Some(unknown) = self.0.into_iter().next() else {
             return Ok(());
         };
         let known = match known {
             [] => "it has none".to_owned(),
             known => format!("known are {}", known.join(", ")),
         };
-        Err(BadStoreUrl::UnknownOption { option, store, known })
+        if unknown.may_be_secret {
+            return Err(BadStoreUrl::OptionAfterPassword(known));
+        }
+        Err(BadStoreUrl::UnknownOption { option: unknown.name, store, known })
     }
 }
 

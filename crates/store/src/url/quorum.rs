@@ -1,11 +1,11 @@
 //! URLs of a quorum: several Redis or Valkey servers that know nothing of each other.
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, net::Ipv6Addr};
 
 use super::{
     BadStoreUrl, RedisAddress, RedisOptions, RedisUrl, RestartGuard, UrlQuery,
     options::Files,
-    redis::{DEFAULT_PORT, parse_database, parse_login, parse_server, show_host, show_user},
+    redis::{DEFAULT_PORT, parse_database, parse_hosts, parse_login, show_host, show_user},
 };
 
 /// A quorum: an odd number of independent servers, 3 to 9. `Debug` and the text form leave the
@@ -33,13 +33,12 @@ impl QuorumUrl {
         let database = parse_database(database)?;
         let options = Self::take_options(&mut query, tls)?;
         query.finish("quorum", &KNOWN)?;
-        let nodes = servers.split(',').map(|server| {
-            let (host, port) = parse_server(server, DEFAULT_PORT)?;
+        let nodes = parse_hosts(servers, DEFAULT_PORT)?.into_iter().map(|(host, port)| {
             let address = RedisAddress::Tcp { host, port, tls };
             let (user, password) = (user.clone(), password.clone());
-            Ok(RedisUrl { address, user, password, database, options: RedisOptions::default() })
+            RedisUrl { address, user, password, database, options: RedisOptions::default() }
         });
-        let nodes = nodes.collect::<Result<Vec<_>, BadStoreUrl>>()?;
+        let nodes = nodes.collect::<Vec<_>>();
         refuse_a_bad_set(&nodes)?;
         Ok(Self { nodes, options })
     }
@@ -69,13 +68,21 @@ fn refuse_a_bad_set(nodes: &[RedisUrl]) -> Result<(), BadStoreUrl> {
     }
     let mut seen = BTreeSet::new();
     for node in nodes {
-        // Host names ignore case.
-        let shown = address(node).to_ascii_lowercase();
+        let shown = canonical(node);
         if !seen.insert(shown.clone()) {
             return Err(BadStoreUrl::SameNodeTwice(shown));
         }
     }
     Ok(())
+}
+
+/// The address of a node in one of the forms that mean the same: a name of a host in any case, with
+/// a dot at its end or without, and an IPv6 address with its zeros or without.
+fn canonical(node: &RedisUrl) -> String {
+    let RedisAddress::Tcp { host, port, .. } = &node.address else { return address(node) };
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    let host = host.parse().map_or(host, |address: Ipv6Addr| address.to_string());
+    format!("{}:{port}", show_host(&host))
 }
 
 fn address(node: &RedisUrl) -> String {
@@ -139,9 +146,11 @@ mod tests {
 
     #[test]
     fn the_same_node_twice_is_refused() {
-        for text in ["redis+quorum://a,b,a", "redis+quorum://a:6379,b,A"] {
+        for text in ["redis+quorum://a,b,a", "redis+quorum://a:6379,b,A", "redis+quorum://a,b,A."] {
             assert!(refusal(text).contains("a:6379 twice"), "{text}");
         }
+        let same_address = "redis+quorum://[::1],b,[0:0:0:0:0:0:0:1]:6379";
+        assert!(refusal(same_address).contains("[::1]:6379 twice"));
         quorum("redis+quorum://a:1,a:2,a:3");
     }
 

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf};
 
 use super::{
     BadStoreUrl, RedisOptions, UrlQuery,
-    options::{decode, encode},
+    options::{decode, encode, number},
 };
 
 pub(super) const DEFAULT_PORT: u16 = 6379;
@@ -100,14 +100,29 @@ pub(super) fn parse_login(login: &str) -> Result<Login, BadStoreUrl> {
     Ok((present(user)?, present(password)?.map(Password)))
 }
 
+/// Parses `HOST:PORT,HOST:PORT`. One server may leave its host out. In a list of several, an entry
+/// without a host is a slip of the pen: taken for this machine, it would be another server on each
+/// machine, and the lists of two machines would differ.
+pub(super) fn parse_hosts(
+    servers: &str,
+    default_port: u16,
+) -> Result<Vec<(String, u16)>, BadStoreUrl> {
+    let names_none =
+        |server: &str| server.is_empty() || server.starts_with(':') || server.starts_with("[]");
+    if servers.contains(',') && servers.split(',').any(names_none) {
+        return Err(BadStoreUrl::BadHost);
+    }
+    servers.split(',').map(|server| parse_server(server, default_port)).collect()
+}
+
 /// Splits `HOST:PORT`, where the host may be an IPv6 address in brackets.
-pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u16), BadStoreUrl> {
+fn parse_server(server: &str, default_port: u16) -> Result<(String, u16), BadStoreUrl> {
     let (host, port) = match server.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or(BadStoreUrl::BadHost)?,
         None => server.split_at(server.find(':').unwrap_or(server.len())),
     };
     let port = match port.strip_prefix(':') {
-        Some(digits) => digits.parse().ok().filter(|port| *port > 0),
+        Some(digits) => number(digits).filter(|port| *port > 0),
         None => port.is_empty().then_some(default_port),
     };
     // redis-cli, too, takes redis://:6379 and redis:/// for this machine.
@@ -120,7 +135,7 @@ pub(super) fn parse_server(server: &str, default_port: u16) -> Result<(String, u
 
 pub(super) fn parse_database(text: &str) -> Result<u32, BadStoreUrl> {
     let text = text.trim_end_matches('/');
-    if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| BadStoreUrl::BadDatabase) }
+    if text.is_empty() { Ok(0) } else { number(text).ok_or(BadStoreUrl::BadDatabase) }
 }
 
 /// Writes a host for a URL. An IPv6 address gets its brackets back.

@@ -159,11 +159,83 @@ fn a_password_shows_in_no_text_and_no_error() {
         "redis://ann:hunter2@h?nonsense=hunter2",
         "etcd://:hunter2@h",
         "redis+cluster://:hunter2@h",
+        "unix:///s?pass=hunter&2hunter2",
+        "unix:///s?pass=hunter&%32hunter2=x",
+        "redis+sentinel://a/m?sentinel-pass=hunter&hunter2",
+        "redis+sentinel://a/m?sentinel-pass=hunter&prefix=x&hunter2",
+        "file:hunter2@h",
+        "unix:hunter2@h",
+        "memory:hunter2@h",
     ] {
         if let Err(error) = StoreUrl::parse(text) {
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{text}: {error}");
         }
     }
+}
+
+#[test]
+fn an_unknown_option_behind_a_password_may_be_the_end_of_it_and_the_error_says_how_to_write_it() {
+    for text in ["unix:///s?pass=a&b", "redis+sentinel://a/m?sentinel-pass=a&prefix=x&b"] {
+        let message = refusal(text);
+        assert!(message.contains("%26") && message.contains("prefix"), "{message}");
+    }
+    assert!(refusal("unix:///s?b&pass=a").contains("\"b\""));
+}
+
+#[test]
+fn an_at_sign_is_part_of_a_path() {
+    let Ok(StoreUrl::Embedded(Some(directory))) = StoreUrl::parse("file:/home/me@corp/d") else {
+        panic!()
+    };
+    assert_eq!(directory, Path::new("/home/me@corp/d"));
+    assert_eq!(redis("unix:/run/a@b.sock").address, RedisAddress::Unix("/run/a@b.sock".into()));
+    assert_eq!(StoreUrl::parse("file:me@corp/d"), Err(BadStoreUrl::NotAbsolute));
+    assert_eq!(StoreUrl::parse("unix:a@b.sock"), Err(BadStoreUrl::BadSocket));
+    assert_eq!(StoreUrl::parse("memory:a@b"), Err(BadStoreUrl::BadMemoryLabel));
+}
+
+#[test]
+fn a_list_of_servers_names_a_host_between_all_its_commas() {
+    for text in [
+        "redis+quorum://a,b,",
+        "redis+quorum://,a,b",
+        "redis+quorum://a,,b",
+        "redis+quorum://a,b,:6379",
+        "redis+quorum://a,b,[]",
+        "redis+cluster://a,",
+        "redis+cluster://,",
+        "redis+sentinel://a,/m",
+        "redis+sentinel://,a/m",
+        "redis+sentinel://a,,b/m",
+        "zookeeper://a,,b/x",
+        "zookeeper://a,",
+    ] {
+        assert_eq!(StoreUrl::parse(text), Err(BadStoreUrl::BadHost), "{text}");
+    }
+}
+
+#[test]
+fn without_a_host_one_server_is_on_this_machine() {
+    let localhost = RedisAddress::Tcp { host: "localhost".into(), port: 6379, tls: false };
+    for text in ["redis://", "redis:///0", "redis://:6379", "redis://:x@"] {
+        assert_eq!(redis(text).address, localhost, "{text}");
+    }
+    for text in ["redis+cluster://", "redis+sentinel:///m", "zookeeper:///x"] {
+        assert!(StoreUrl::parse(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn a_number_is_digits_alone() {
+    for (text, refused) in [
+        ("redis://h:+6379", BadStoreUrl::BadPort),
+        ("redis+quorum://a,b,c:+1", BadStoreUrl::BadPort),
+        ("redis://h/+3", BadStoreUrl::BadDatabase),
+        ("unix:///s?db=+3", BadStoreUrl::BadDatabase),
+    ] {
+        assert_eq!(StoreUrl::parse(text), Err(refused), "{text}");
+    }
+    assert!(refusal("redis://h?replicated=+1").contains("replicated"));
 }
 
 #[test]
@@ -177,6 +249,8 @@ fn the_text_form_is_one_line_and_means_the_same_store() {
         "redis+sentinel://h:1/m%2Fn/3",
         "zookeeper://a:1/",
         "zookeeper://a:1/x%40y",
+        "file:/home/me@corp/d",
+        "unix:/run/a@b.sock",
     ] {
         let url = StoreUrl::parse(text).unwrap();
         assert_eq!(StoreUrl::parse(&url.to_string()), Ok(url.clone()), "{text}: {url}");

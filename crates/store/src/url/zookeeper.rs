@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use super::{
     BadStoreUrl, Password, UrlQuery,
     options::{above_zero, decode, encode},
-    redis::{parse_login, parse_server, show_host, show_user},
+    redis::{parse_hosts, parse_login, show_host, show_user},
 };
 
 const DEFAULT_PORT: u16 = 2181;
@@ -41,13 +41,13 @@ impl ZookeeperUrl {
             Some(at) => place.split_at(at),
             None => (place, DEFAULT_ROOT),
         };
-        let servers = servers.split(',').map(|server| parse_server(server, DEFAULT_PORT));
+        let servers = parse_hosts(servers, DEFAULT_PORT)?;
         let session = query.take_as("session", "a duration above zero", above_zero)?;
         let connect_timeout =
             query.take_as("connect-timeout", "a duration above zero", above_zero)?;
         query.finish("ZooKeeper", &KNOWN)?;
         Ok(Self {
-            servers: servers.collect::<Result<_, _>>()?,
+            servers,
             login: parse_digest(login)?,
             root: parse_root(root)?,
             session,

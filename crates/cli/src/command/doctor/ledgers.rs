@@ -61,20 +61,34 @@ impl Ledgers {
     /// more there are.
     pub(super) fn findings(&self) -> Vec<String> {
         match self {
-            Self::NotAsked | Self::Slow => Vec::new(),
+            Self::NotAsked => Vec::new(),
+            Self::Slow => vec![format!(
+                "the look at the servers and their ledgers took more than {} and was broken off, so what is wrong with them is \
+                 not known: look at fewer (--ledgers N), or when the store has less to do",
+                age(EXAMINATION_TIMEOUT)
+            )],
             Self::Unreadable(text) => vec![format!("the stored names cannot be listed: {text}")],
             Self::Seen(seen) => lines(&seen.contradictions),
         }
     }
 
     pub(super) fn as_json(&self) -> Option<json::LedgersJson> {
-        let Self::Seen(seen) = self else { return None };
-        let contradictions = seen.contradictions.len();
-        Some(json::LedgersJson {
+        let seen = match self {
+            Self::NotAsked => return None,
+            Self::Slow => {
+                let unseen = format!("it took more than {}", age(EXAMINATION_TIMEOUT));
+                return Some(json::LedgersJson::Unseen { unseen });
+            }
+            Self::Unreadable(text) => {
+                return Some(json::LedgersJson::Unseen { unseen: text.clone() });
+            }
+            Self::Seen(seen) => seen,
+        };
+        Some(json::LedgersJson::Seen {
             names: seen.names,
             queues: seen.queues,
             all: !seen.is_cut,
-            contradictions,
+            contradictions: seen.contradictions.len(),
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     connection::ask,
     exit::{Exit, Failure},
     output::{
-        self, Voice,
+        self, Voice, json,
         table::{Column, Table, TableRoom},
         text::delivery_end,
     },
@@ -26,6 +26,7 @@ pub(super) fn dead(global: &Global, args: &DeadArgs, voice: Voice) -> Result<Exi
     ask(global, voice, "seinpaal queue dead", &args.name, async |seinpaal: &Seinpaal| {
         let queue = seinpaal.queue(&args.name);
         let wanted = |letter: &ListedItem| matching.has(letter);
+        let count = |items| print_count(global, &args.name, items);
         match (args.replay, args.drop) {
             (Some(Which::One(id)), _) => queue.replay(id).await?,
             (Some(Which::All), _) => count(queue.replay_all(wanted).await?)?,
@@ -60,8 +61,12 @@ pub(super) fn one_has_a_number() -> Failure {
     Failure::new(Exit::Usage, "--matching chooses among all: write `all` instead of a number")
 }
 
-pub(super) fn count(number: u64) -> Result<(), Failure> {
-    output::print(&format!("{number}\n"))
+/// Prints how many items of a queue were changed.
+pub(super) fn print_count(global: &Global, name: &str, items: u64) -> Result<(), Failure> {
+    output::print(&match global.json {
+        true => json::line(&json::ItemCountJson { name, items }),
+        false => format!("{items}\n"),
+    })
 }
 
 async fn print_table(queue: &Queue, matching: &Matching, room: TableRoom) -> Result<(), Failure> {

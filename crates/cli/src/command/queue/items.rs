@@ -39,7 +39,7 @@ pub(super) fn items(global: &Global, args: &QueueItemsArgs, voice: Voice) -> Res
 
 /// Returns the selection of items by this text.
 pub(super) fn all_that_match(text: Option<&str>) -> Matching {
-    Matching { text: text.unwrap_or_default().to_owned(), with_payloads: true, until: None }
+    Matching { text: text.unwrap_or_default().to_owned(), with_payloads: true, counted: None }
 }
 
 /// Acts on each page of matching items as it is read. So a page may be printed before the next one

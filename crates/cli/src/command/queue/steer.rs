@@ -3,7 +3,7 @@
 use seinpaal::ItemState;
 
 use super::{
-    dead::{count, one_has_a_number},
+    dead::{one_has_a_number, print_count},
     items::all_that_match,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     },
     connection::ask,
     exit::{Exit, Failure},
-    output::{self, Voice},
+    output::Voice,
 };
 
 /// Pauses a queue.
@@ -39,7 +39,7 @@ pub(super) fn purge(global: &Global, args: &OneQueue, voice: Voice) -> Result<Ex
     let removed = ask(global, voice, "seinpaal queue purge", &args.name, async |seinpaal| {
         Ok(seinpaal.queue(&args.name).purge().await?)
     })?;
-    output::print(&format!("{removed}\n")).map(|()| Exit::Success)
+    print_count(global, &args.name, removed).map(|()| Exit::Success)
 }
 
 /// The states in the order in which items move on. An item that moves on during the work is found
@@ -64,7 +64,7 @@ pub(super) fn cancel(
                 for state in states {
                     cancelled += queue.remove_all(*state, |item| matching.has(item)).await?;
                 }
-                count(cancelled)?;
+                print_count(global, &args.name, cancelled)?;
                 return Ok(Exit::Success);
             }
         };

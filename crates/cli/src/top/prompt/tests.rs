@@ -81,6 +81,19 @@ fn to_purge_a_queue_its_name_has_to_be_typed() {
 }
 
 #[test]
+fn a_name_of_any_length_can_be_typed() {
+    let long = "ü".repeat(256);
+    let name = Name::new(&long).unwrap();
+    let mut prompt = Prompt::new(CursorTarget::Queue { name, is_paused: false, row: None });
+    let done = typed(&mut prompt, &format!("x{long}\n"));
+    assert!(matches!(done, PromptOutcome::Do(_, TopDeed::Purge)), "{done:?}");
+    let name = Name::new(&"n".repeat(512)).unwrap();
+    let mut prompt = Prompt::new(CursorTarget::Queue { name, is_paused: false, row: None });
+    let done = typed(&mut prompt, &format!("x{}\n", "n".repeat(512)));
+    assert!(matches!(done, PromptOutcome::Do(_, TopDeed::Purge)), "{done:?}");
+}
+
+#[test]
 fn permits_are_reserved_with_a_length_and_a_reason() {
     for wrong in ["v\n", "v2\n", "v2 1h\n", "v0 1h why\n", "v2 2d why\n", "v2 soon why\n"] {
         let mut prompt = prompt();
@@ -110,7 +123,7 @@ fn of_queue(state: ItemState, all: &ManyItems) -> Prompt {
 
 #[test]
 fn after_a_search_the_question_says_how_many_match_and_that_later_ones_are_spared() {
-    let matching = Matching { text: "job=42".into(), with_payloads: true, until: Some(9) };
+    let matching = Matching { text: "job=42".into(), with_payloads: true, counted: None };
     let all = ManyItems { items: 137, matching };
     for (state, keys, command) in [
         (ItemState::Ready, "C", "queue cancel a all --state ready --matching \"job=42\"?"),

@@ -96,8 +96,8 @@ fn words(queue: &OpenQueue) -> String {
         let is_idle = queue.in_work.is_empty();
         return if is_idle { " nothing is in work".to_owned() } else { String::new() };
     }
-    let found = queue.found.iter().filter(|(_, counted)| counted.items > 0);
-    let found = found.map(|(state, counted)| format!("{} {}", counted.items, in_words(*state)));
+    let found = queue.found.iter().filter(|(_, counted)| counted.items() > 0);
+    let found = found.map(|(state, counted)| format!("{} {}", counted.items(), in_words(*state)));
     match found.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => format!(" no item matches \"{}\"", queue.matching),
         found => format!(" \"{}\" matches {found}", queue.matching),

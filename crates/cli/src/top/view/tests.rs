@@ -184,3 +184,27 @@ fn the_help_fits_a_terminal_of_80_columns() {
     let wide: Vec<_> = help::lines().into_iter().filter(|it| width(it.text()) > 80).collect();
     assert!(wide.is_empty() && help::lines().len() <= 21, "{wide:?}");
 }
+
+#[tokio::test]
+async fn an_answer_about_names_that_comes_after_tab_says_nothing_about_the_queue_of_that_name() {
+    let (_seinpaal, names) = seen(&[("a", 1)], None).await;
+    let (seinpaal, late) = seen(&[("a", 1)], Some("a")).await;
+    seinpaal.queue("a").push("x").await.unwrap();
+    let mut state = state(names);
+    assert_eq!(state.press(Key::Tab), KeyRequest::Look);
+    let queues = seinpaal.queues("").await.unwrap();
+    state.take(StoreAnswer::Queues { queues, open: None });
+    assert_eq!(state.press(Key::Enter), KeyRequest::Look);
+    state.take(late);
+    assert!(state.seen.is_none(), "{:?}", state.seen);
+}
+
+#[tokio::test]
+async fn after_tab_an_answer_about_names_does_not_stand_for_one_about_queues() {
+    let (_seinpaal, names) = seen(&[("a", 1)], None).await;
+    let (_other, late) = seen(&[("a", 1)], None).await;
+    let mut state = state(names);
+    state.press(Key::Tab);
+    state.take(late);
+    assert!(!state.has_heard());
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use seinpaal::{
     InWork, ItemId, ItemState, ListedItem, ListedState, QueueError, QueueSnapshot, Seinpaal,
 };
-use seinpaal_words::matching::{Counted, Matching};
+use seinpaal_words::matching::{CountedItems, Matching};
 
 use super::StoreQuestion;
 
@@ -18,8 +18,8 @@ pub(in super::super) struct OpenQueue {
     pub(in super::super) seen: QueueSnapshot,
     /// The text that all listed items contain. Empty: all items are listed.
     pub(in super::super) matching: String,
-    /// The number of items of each state that contain the text. Empty without a text.
-    pub(in super::super) found: Vec<(ItemState, Counted)>,
+    /// The items of each state that contain the text. Empty without a text.
+    pub(in super::super) found: Vec<(ItemState, CountedItems)>,
     pub(in super::super) in_work: Vec<OpenWorkRow>,
     pub(in super::super) ready: Vec<ListedItem>,
     pub(in super::super) delayed: Vec<ListedItem>,
@@ -96,13 +96,13 @@ impl OpenQueue {
             _ => self.seen.dead,
         };
         match found {
-            Some((_, counted)) => (counted.items, self.meant(Some(counted.until))),
+            Some((_, counted)) => (counted.items(), self.meant(Some(counted.clone()))),
             None => (u64::from(total), self.meant(None)),
         }
     }
 
-    fn meant(&self, until: Option<u64>) -> Matching {
-        Matching { text: self.matching.clone(), with_payloads: true, until }
+    fn meant(&self, counted: Option<CountedItems>) -> Matching {
+        Matching { text: self.matching.clone(), with_payloads: true, counted }
     }
 }
 
