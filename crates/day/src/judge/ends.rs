@@ -108,8 +108,10 @@ fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(DayCheck, 
     }
 }
 
-/// If the store fell silent while CMD was inside and the lease was lost, then CMD was gone before
-/// the lease was.
+/// If the store was silent for longer than a lease while CMD was inside, then CMD was gone before the
+/// lease had ended. This holds for every run that nobody has killed or stopped, whatever its status:
+/// a guard that never acts lets CMD end as if nothing had happened. Nobody watches over the CMD of a
+/// script, so a script is only judged if it says that its lease was lost.
 fn check_lease(
     store: StoreSetting,
     tale: &DayTale<'_>,
@@ -118,14 +120,22 @@ fn check_lease(
     found: &mut Vec<(DayCheck, String)>,
 ) {
     let (Some((entered, _)), true) = (job.visits.first(), store.has_leases()) else { return };
-    let (left, lost) = (job.until(*entered), end.status == LOST);
-    let silence = tale.outages.iter().find(|(from, to)| *from > *entered && *to - from > TTL);
-    let Some((from, _)) = silence else { return };
-    if lost && left > from + TTL {
+    let is_disturbed = job.killed.is_some() || job.was_stopped;
+    if end.status != LOST && (is_disturbed || !is_run(job)) {
+        return;
+    }
+    let left = job.until(*entered);
+    let outlasts = |(from, to): &&(u64, u64)| *from > *entered && from + TTL < left.min(*to);
+    if let Some((from, _)) = tale.outages.iter().find(outlasts) {
         let late = (left - from) as f64 / 1e6;
         let story = format!("{}: CMD was inside {late:.1} s after the store fell silent", job.who);
         found.push((DayCheck::Lease, story));
     }
+}
+
+/// Returns whether the job is `seinpaal run`, which ends CMD before the lease ends.
+fn is_run(job: &JobTale<'_>) -> bool {
+    job.start.argv.get(1).is_some_and(|word| word == "run")
 }
 
 /// No job is refused at a name that nobody holds.
