@@ -38,7 +38,7 @@ pub enum Plant {
     AnotherPushed,
     /// A total is one more than what it counts.
     Miscounted,
-    /// What an item's maker says of it is lost.
+    /// An item loses what its maker said of it.
     AboutLost,
 }
 
@@ -80,7 +80,7 @@ impl Plant {
             Self::NumberIsClock => "queue: numbers are the clock alone",
             Self::AnotherPushed => "queue: the answer to a push names another item",
             Self::Miscounted => "queue: the ledger counts one too many",
-            Self::AboutLost => "queue: what an item's maker says of it is lost",
+            Self::AboutLost => "queue: an item loses what its maker said of it",
         }
     }
 
