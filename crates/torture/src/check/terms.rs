@@ -91,7 +91,7 @@ impl CheckTerms {
 
     /// How long after a fault alarms are allowed. A lease, a place and a hand-over may have begun
     /// during the fault.
-    pub(super) fn calm_after(&self) -> u64 {
+    pub(crate) fn calm_after(&self) -> u64 {
         self.after_fault + self.silent
     }
 
