@@ -21,10 +21,25 @@ pub struct QueueVerdict {
     pub pairs: u64,
     /// The times from due to in hand of ungrouped items beside an idle worker, shortest first.
     pub waits: Vec<u64>,
+    /// How often an item lay beside an idle worker when no fault had effects any more. Only there
+    /// the short bound counts.
+    pub prompt: u64,
+    /// Deliveries when no fault had effects any more. Whether there was a false alarm was judged
+    /// beside these.
+    pub calm: u64,
     /// Faults, by name.
     pub faults: BTreeMap<String, u64>,
     /// Broken promises.
     pub violations: Vec<Violation>,
     /// Breaches of rules that the store does not promise.
     pub counted: Vec<Violation>,
+}
+
+impl QueueVerdict {
+    /// Returns whether no promise was broken and items were pushed and done. A run in which nothing
+    /// was done proves nothing.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.violations.is_empty() && self.pushed > 0 && self.acknowledged > 0
+    }
 }
