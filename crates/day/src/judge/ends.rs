@@ -108,10 +108,10 @@ fn check_events(job: &JobTale<'_>, end: &JobEnd<'_>, found: &mut Vec<(DayCheck, 
     }
 }
 
-/// If the store was silent for longer than a lease while CMD was inside, then CMD was gone before the
-/// lease had ended. This holds for every run that nobody has killed or stopped, whatever its status:
-/// a guard that never acts lets CMD end as if nothing had happened. Nobody watches over the CMD of a
-/// script, so a script is only judged if it says that its lease was lost.
+/// If the store was silent for longer than a lease while CMD was inside, then CMD was gone before
+/// the lease had ended. This holds for every run that nobody has killed or stopped, whatever its
+/// status: a guard that never acts lets CMD end as if nothing had happened. Nobody watches over the
+/// CMD of a script, so a script is only judged if it says that its lease was lost.
 fn check_lease(
     store: StoreSetting,
     tale: &DayTale<'_>,

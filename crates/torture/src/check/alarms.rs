@@ -6,8 +6,8 @@ use seinpaal::AcquireError;
 use super::{Check, CheckTerms, Violation, tale::PermitTale, worker_of};
 use crate::history::{HistoryEvent, TortureWhat};
 
-/// A request that waits for a shorter time than this, in microseconds, may end before the store of a
-/// busy machine has answered.
+/// A request that waits for a shorter time than this, in microseconds, may end before the store of
+/// a busy machine has answered.
 const HURRY: u64 = 1_000_000;
 
 /// An alarm of a worker that no fault has touched counts against the store. Returns how many grants
@@ -48,8 +48,8 @@ fn alarm(event: &HistoryEvent, tale: &PermitTale, terms: &CheckTerms) -> Option<
     }
 }
 
-/// Returns whether a request may be refused for this reason though nothing fails: there was no room,
-/// or not in time.
+/// Returns whether a request may be refused for this reason though nothing fails: there was no
+/// room, or not in time.
 fn may_be_refused(why: &str) -> bool {
     let reasons = [AcquireError::Busy, AcquireError::TimedOut, AcquireError::TooManyWaiting];
     reasons.iter().any(|reason| reason.to_string() == why)

@@ -16,8 +16,8 @@ const NEAR: u64 = 500_000;
 
 /// The rule that the later grant breaks. Fences follow the store's clock. Where that clock is
 /// behind them, because it was ahead before or is behind now, an idle name has a rule of its own.
-/// In both cases the later fence is not ahead of the usual clock. While the clock is still ahead, it
-/// is not behind the fences that it gave.
+/// In both cases the later fence is not ahead of the usual clock. While the clock is still ahead,
+/// it is not behind the fences that it gave.
 pub(super) fn breach(tale: &PermitTale, earlier: &ToldGrant, later: &ToldGrant) -> Check {
     let has_begun = |window: &&Window| window.fault == CLOCK_FAULT && window.from <= later.at;
     let mut set = tale.windows.iter().filter(has_begun).peekable();

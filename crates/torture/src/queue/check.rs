@@ -29,8 +29,8 @@ pub struct CheckBounds {
 /// later.
 const FELT: u64 = 20_000_000;
 
-/// How long a fault has effects after its end, in microseconds. What a store needs to recover counts
-/// for its queues as for its permits.
+/// How long a fault has effects after its end, in microseconds. What a store needs to recover
+/// counts for its queues as for its permits.
 #[must_use]
 pub fn felt(terms: &CheckTerms) -> u64 {
     terms.calm_after().max(FELT)

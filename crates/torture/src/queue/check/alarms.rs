@@ -1,5 +1,5 @@
-//! No false alarm: where no fault has effects, no worker loses an item, is turned away, or finds that
-//! a delivery was over.
+//! No false alarm: where no fault has effects, no worker loses an item, is turned away, or finds
+//! that a delivery was over.
 
 use super::Trouble;
 use crate::{
