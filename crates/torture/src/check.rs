@@ -88,7 +88,7 @@ pub struct GrantDelay {
 pub struct Verdict {
     /// Grants.
     pub acquisitions: u64,
-    /// Those of them after the effects of all faults. Whether there was a false alarm was judged
+    /// Those of them beside which no fault had effects. Whether there was a false alarm was judged
     /// beside these at least.
     pub calm: u64,
     /// Permits that their holders lost.

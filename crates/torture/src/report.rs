@@ -42,7 +42,7 @@ pub fn row(plan: &TorturePlan, verdict: &Verdict) -> String {
 fn write(text: &mut String, plan: &TorturePlan, verdict: &Verdict) -> fmt::Result {
     let Verdict { acquisitions, calm, lost, killed, stopped, pairs, .. } = verdict;
     writeln!(text, "{acquisitions} acquisitions, {lost} permits lost by their holders")?;
-    writeln!(text, "alarms: judged beside {calm} acquisitions after the effects of all faults")?;
+    writeln!(text, "alarms: judged beside {calm} acquisitions without the effects of faults")?;
     let [workers, holds, waits] = killed;
     writeln!(
         text,

@@ -26,9 +26,25 @@ pub(super) fn check(
             found.push(Violation { check: Check::Alarm, at: event.at, story });
         }
     }
-    let calm = tale.last_trouble().map_or(0, |end| end.saturating_add(terms.calm_after() + 1));
+    calm_grants(tale, terms)
+}
+
+/// How many grants there were beside which no fault had effects.
+fn calm_grants(tale: &PermitTale, terms: &CheckTerms) -> u64 {
+    let mut felt: Vec<_> =
+        tale.trouble().map(|(from, to)| (from, to.saturating_add(terms.calm_after()))).collect();
+    felt.sort_unstable();
+    let mut latest = 0;
+    for (_, to) in &mut felt {
+        latest = latest.max(*to);
+        *to = latest;
+    }
+    let is_calm = |at: u64| {
+        let begun = felt.partition_point(|(from, _)| *from <= at);
+        felt[..begun].last().is_none_or(|(_, to)| *to < at)
+    };
     let grants = tale.requests.iter().filter_map(|request| request.grant.as_ref());
-    grants.filter(|grant| grant.at >= calm).count() as u64
+    grants.filter(|grant| is_calm(grant.at)).count() as u64
 }
 
 fn alarm(event: &HistoryEvent, tale: &PermitTale, terms: &CheckTerms) -> Option<String> {

@@ -127,11 +127,11 @@ impl PermitTale {
         }
     }
 
-    /// The end of the last fault, outage or stop.
-    pub(super) fn last_trouble(&self) -> Option<u64> {
-        let faults = self.windows.iter().map(|window| window.to);
-        let outages = self.outages.iter().flatten().map(|outage| outage.1);
-        faults.chain(outages).chain(self.stops.iter().map(|stop| stop.2)).max()
+    /// When there were faults, outages and stops.
+    pub(super) fn trouble(&self) -> impl Iterator<Item = (u64, u64)> {
+        let faults = self.windows.iter().map(|window| (window.from, window.to));
+        let stops = self.stops.iter().map(|stop| (stop.1, stop.2));
+        faults.chain(stops).chain(self.outages.iter().flatten().copied())
     }
 
     /// The fence that the store's clock would give to a grant at this moment, had nobody set the

@@ -200,7 +200,7 @@ fn a_stopped_client_excuses_an_alarm_of_another_only_where_it_can_hold_others_up
 }
 
 #[test]
-fn grants_after_the_effects_of_all_faults_are_counted() {
+fn grants_beside_which_no_fault_has_effects_are_counted() {
     let mut doctor = Doctor::new();
     for (at, worker) in [(5 * S, "w1a"), (20 * S, "w2a"), (60 * S, "w3a")] {
         doctor.ask(at, worker, "one", 1).granted(at, worker, at, &[0], at + 3 * S);
@@ -209,7 +209,9 @@ fn grants_after_the_effects_of_all_faults_are_counted() {
     assert_eq!(doctor.verdict().calm, 3);
     doctor.fault(6 * S, 7 * S, "cut", Some(1));
     let verdict = doctor.verdict();
-    assert_eq!((verdict.calm, verdict.acquisitions), (1, 3));
+    assert_eq!((verdict.calm, verdict.acquisitions), (2, 3), "also the one before the fault");
+    doctor.rig(70 * S, TortureWhat::Broken);
+    assert_eq!(doctor.verdict().calm, 2, "the servers are stopped at the end");
 }
 
 #[test]
