@@ -72,9 +72,6 @@ pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseS
     let (pool, leases) = (tickets::<14>(), tickets::<4>().map(LeaseId::from));
     for step in 0..STEPS {
         stage.advance(dice.0.pick(&[0, 1, 300, 4_000, 9_000, 60_000].map(Duration::from_millis)));
-        if dice.0.index(20) == 0 {
-            stage.set_back(dice.0.pick(&[1, 1_000, 30_000, 3_600_000].map(Duration::from_millis)));
-        }
         let who = dice.0.index(4);
         let requests = (0..dice.0.index(5)).map(|_| dice.request(&pool, leases[who])).collect();
         let inbox = clients.get(who).map(InboxClient::inbox);
