@@ -12,21 +12,21 @@ import select
 import subprocess
 import time
 
-PATIENCE = 60
+BOUND = 60
 
 
 class Gone(RuntimeError):
     """The page that was asked has gone, and the next one comes."""
 
 
-def until(what, is_so, patience=PATIENCE):
+def until(what, is_so, bound=BOUND):
     """Waits until it is so, and gives back what `is_so` has found. A page that goes in the meantime
     has no answer.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + bound
     while not (found := unless_gone(is_so)):
         if time.monotonic() > deadline:
-            raise RuntimeError(f"waited {patience} s in vain until {what}")
+            raise RuntimeError(f"waited {bound} s in vain until {what}")
         time.sleep(0.05)
     return found
 
@@ -85,8 +85,8 @@ class Chromium:
 
     def next(self):
         while b"\0" not in self.buffer:
-            if not select.select([self.read], [], [], PATIENCE)[0]:
-                raise RuntimeError(f"chromium has said nothing for {PATIENCE} s")
+            if not select.select([self.read], [], [], BOUND)[0]:
+                raise RuntimeError(f"chromium has said nothing for {BOUND} s")
             more = os.read(self.read, 1 << 16)
             if not more:
                 raise RuntimeError("chromium has ended")

@@ -87,7 +87,7 @@ def of_quorum(url):
     say(nodes[2], *LRU)
     yield "a quorum, `allkeys-lru` at one node", url, 1, (f":{nodes[2]}/0: maxmemory-policy is allkeys-lru",)
     say(nodes[0], "shutdown", "nosave")
-    yield "a quorum, one node away", url, 1, ("2 of 3 answer", f"no answer from redis://127.0.0.1:{nodes[0]}")
+    yield "a quorum, one node down", url, 1, ("2 of 3 answer", f"no answer from redis://127.0.0.1:{nodes[0]}")
 
 
 def of_zookeeper(url):

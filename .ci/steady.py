@@ -19,7 +19,7 @@ const look = () => {
     const reasons = [...row.querySelectorAll('.reasons li')].map((it) => it.innerText);
     const brief = reasons.map((it) => (it.match(/^\d+ (is|are) ahead|^\d+ of \d+ held/) || [it])[0]);
     const wanted = [...(ahead ? [ahead + (ahead === 1 ? ' is' : ' are') + ' ahead'] : []), holders + ' of 4 held'];
-    window.watched[key] = { at: now, said: row.querySelector('.guess b').innerText, reasons: brief.join('; '), wanted: wanted.join('; ') };
+    window.watched[key] = { at: now, said: row.querySelector('.estimate b').innerText, reasons: brief.join('; '), wanted: wanted.join('; ') };
   });
   document.querySelectorAll('.part-holders tr[data-key]').forEach((row) => {
     const it = window.watched[row.dataset.key];
@@ -65,9 +65,9 @@ def within_two(it):
     if not said:
         return False
     minutes, number, unit = said.groups()
-    guess = int(minutes or 0) * 60 + int(number) * (0.001 if unit == "ms" else 1)
+    estimate = int(minutes or 0) * 60 + int(number) * (0.001 if unit == "ms" else 1)
     came = (it["got"] - it["at"]) / 1000
-    return came / 2 <= guess <= came * 2
+    return came / 2 <= estimate <= came * 2
 
 
 def percent(some, all):

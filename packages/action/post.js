@@ -6,7 +6,7 @@ const path = require("node:path");
 const { state, fail, say } = require("./runner.js");
 
 // `run` itself waits at most this long for the store, and for its command.
-const PATIENCE_MS = 10_000;
+const END_TIMEOUT_MS = 10_000;
 
 // Whether the process is still the holder that the main step started, and not another with its number.
 function lives(pid) {
@@ -18,8 +18,8 @@ function lives(pid) {
   }
 }
 
-async function ended(pid, patience) {
-  const until = Date.now() + patience;
+async function ended(pid, withinMs) {
+  const until = Date.now() + withinMs;
   while (lives(pid) && Date.now() < until) await new Promise((after) => setTimeout(after, 50));
   return !lives(pid);
 }
@@ -31,7 +31,7 @@ async function main() {
   const had = events().includes('"acquired"');
   const lost = had && !lives(pid);
   if (lives(pid)) process.kill(pid, "SIGTERM");
-  if (!(await ended(pid, PATIENCE_MS))) {
+  if (!(await ended(pid, END_TIMEOUT_MS))) {
     process.kill(pid, "SIGKILL");
     say("the permit is given back when its lease ends: seinpaal did not end in time");
   } else if (had && !lost) {

@@ -7,9 +7,9 @@ use crate::{
     call::Call,
     failure::Failure,
     permit::permit_object,
-    queue::{Letter, Pick, push, steer},
+    queue::{ItemWant, NewItem, push, steer},
     whole::{self, Whole},
-    wish::{Wish, seconds},
+    want::{Want, seconds},
 };
 
 /// A connection to a store.
@@ -50,19 +50,19 @@ impl Connection {
         self.0.fork_fds().map(|fds| fds.map(|fd| fd.as_raw_fd()))
     }
 
-    fn acquire(&self, wish: Wish) -> PyResult<Call> {
-        Ok(Call::new(wish.acquire(&self.0)?, permit_object))
+    fn acquire(&self, want: Want) -> PyResult<Call> {
+        Ok(Call::new(want.acquire(&self.0)?, permit_object))
     }
 
-    fn try_acquire(&self, wish: Wish) -> PyResult<Call> {
+    fn try_acquire(&self, want: Want) -> PyResult<Call> {
         let convert = |py: Python<'_>, permit: Option<seinpaal::Permit>| {
             permit.map_or_else(|| Ok(py.None()), |permit| permit_object(py, permit))
         };
-        Ok(Call::new(wish.try_acquire(&self.0)?, convert))
+        Ok(Call::new(want.try_acquire(&self.0)?, convert))
     }
 
-    fn acquire_all(&self, wishes: Vec<Wish>, timeout: Option<f64>) -> PyResult<Call> {
-        let requests: Result<Vec<_>, _> = wishes.iter().map(|wish| wish.acquire(&self.0)).collect();
+    fn acquire_all(&self, wants: Vec<Want>, timeout: Option<f64>) -> PyResult<Call> {
+        let requests: Result<Vec<_>, _> = wants.iter().map(|want| want.acquire(&self.0)).collect();
         let mut all = self.0.acquire_all(requests?);
         if let Some(timeout) = timeout {
             all = all.timeout(seconds("a timeout", timeout)?);
@@ -70,9 +70,9 @@ impl Connection {
         Ok(Call::new(all, set_object))
     }
 
-    fn try_acquire_all(&self, wishes: Vec<Wish>) -> PyResult<Call> {
+    fn try_acquire_all(&self, wants: Vec<Want>) -> PyResult<Call> {
         let requests: Result<Vec<_>, _> =
-            wishes.iter().map(|wish| wish.try_acquire(&self.0)).collect();
+            wants.iter().map(|want| want.try_acquire(&self.0)).collect();
         let convert = |py: Python<'_>, set: Option<PermitSet>| {
             set.map_or_else(|| Ok(py.None()), |set| set_object(py, set))
         };
@@ -80,34 +80,34 @@ impl Connection {
     }
 
     /// Becomes the holder of a ticket.
-    fn attach(&self, wish: Wish, ticket: &str) -> PyResult<Call> {
-        let mut attach = wish.semaphore(&self.0)?.attach(parsed(ticket)?);
-        if let Some(ttl) = wish.ttl() {
+    fn attach(&self, want: Want, ticket: &str) -> PyResult<Call> {
+        let mut attach = want.semaphore(&self.0)?.attach(parsed(ticket)?);
+        if let Some(ttl) = want.ttl() {
             attach = attach.ttl(seconds("a ttl", ttl)?);
         }
         Ok(Call::new(attach, permit_object))
     }
 
     /// Ends somebody's lease or place in the queue.
-    fn evict(&self, wish: Wish, ticket: &str) -> PyResult<Call> {
-        let (semaphore, ticket) = (wish.semaphore(&self.0)?, parsed(ticket)?);
+    fn evict(&self, want: Want, ticket: &str) -> PyResult<Call> {
+        let (semaphore, ticket) = (want.semaphore(&self.0)?, parsed(ticket)?);
         Ok(Call::silent(async move { semaphore.evict(ticket).await }))
     }
 
     /// Asks a holder to hand over.
-    fn ask_holder(&self, wish: Wish, ticket: &str, by: String, reason: String) -> PyResult<Call> {
-        let (semaphore, ticket) = (wish.semaphore(&self.0)?, parsed(ticket)?);
+    fn ask_holder(&self, want: Want, ticket: &str, by: String, reason: String) -> PyResult<Call> {
+        let (semaphore, ticket) = (want.semaphore(&self.0)?, parsed(ticket)?);
         Ok(Call::silent(async move { semaphore.ask_holder(ticket, &by, &reason).await }))
     }
 
     /// Says what the slots are called, and by that how many permits there are.
-    fn name_slots(&self, wish: Wish, names: Vec<String>) -> PyResult<Call> {
-        let semaphore = wish.semaphore(&self.0)?;
+    fn name_slots(&self, want: Want, names: Vec<String>) -> PyResult<Call> {
+        let semaphore = want.semaphore(&self.0)?;
         Ok(Call::silent(async move { semaphore.name_slots(names).await }))
     }
 
-    fn set_limit(&self, wish: Wish, limit: Option<Whole>) -> PyResult<Call> {
-        let semaphore = wish.semaphore(&self.0)?;
+    fn set_limit(&self, want: Want, limit: Option<Whole>) -> PyResult<Call> {
+        let semaphore = want.semaphore(&self.0)?;
         let limit = limit_of(limit)?;
         Ok(Call::silent(async move {
             match limit {
@@ -118,8 +118,8 @@ impl Connection {
     }
 
     /// Admits nobody, or admits again.
-    fn pause(&self, wish: Wish, reason: Option<String>) -> PyResult<Call> {
-        let semaphore = wish.semaphore(&self.0)?;
+    fn pause(&self, want: Want, reason: Option<String>) -> PyResult<Call> {
+        let semaphore = want.semaphore(&self.0)?;
         Ok(Call::silent(async move {
             match reason {
                 Some(reason) => semaphore.pause(&reason).await,
@@ -129,22 +129,22 @@ impl Connection {
     }
 
     /// Reads how a name stands.
-    fn snapshot(&self, wish: Wish) -> PyResult<Call> {
-        let semaphore = wish.semaphore(&self.0)?;
+    fn snapshot(&self, want: Want) -> PyResult<Call> {
+        let semaphore = want.semaphore(&self.0)?;
         let read = async move { semaphore.snapshot().await };
         Ok(Call::new(read, snapshot_object))
     }
 
-    fn push(&self, queue: &str, letter: Letter) -> PyResult<Call> {
-        push(&self.0.queue(queue), letter)
+    fn push(&self, queue: &str, new_item: NewItem) -> PyResult<Call> {
+        push(&self.0.queue(queue), new_item)
     }
 
-    fn pop(&self, queue: &str, pick: Pick) -> PyResult<Call> {
-        pick.pop(&self.0.queue(queue))
+    fn pop(&self, queue: &str, want: ItemWant) -> PyResult<Call> {
+        want.pop(&self.0.queue(queue))
     }
 
-    fn try_pop(&self, queue: &str, pick: Pick) -> PyResult<Call> {
-        pick.try_pop(&self.0.queue(queue))
+    fn try_pop(&self, queue: &str, want: ItemWant) -> PyResult<Call> {
+        want.try_pop(&self.0.queue(queue))
     }
 
     fn queue_snapshot(&self, queue: &str) -> Call {

@@ -14,7 +14,7 @@ mod mailbox;
 mod permit;
 mod queue;
 mod whole;
-mod wish;
+mod want;
 
 use pyo3::prelude::*;
 

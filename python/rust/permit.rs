@@ -162,7 +162,7 @@ impl Permit {
 
     /// Returns whether it was given back, or handed on.
     #[getter]
-    fn is_given_back(&self) -> bool {
+    fn is_released(&self) -> bool {
         self.held.with(|held| held.is_none())
     }
 

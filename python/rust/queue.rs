@@ -19,12 +19,12 @@ use crate::{
     locked::Locked,
     permit::{Held, Watches, take_out, until_lost, watched},
     whole::{self, Whole},
-    wish::seconds,
+    want::seconds,
 };
 
-/// An item to push: the fields of `seinpaal._wish.Letter`.
+/// An item to push: the fields of `seinpaal._want.NewItem`.
 #[derive(FromPyObject)]
-pub(crate) struct Letter {
+pub(crate) struct NewItem {
     payload: Vec<u8>,
     priority: Whole,
     delay: Option<f64>,
@@ -34,27 +34,27 @@ pub(crate) struct Letter {
     labels: Vec<(String, String)>,
 }
 
-/// A wish for items: the fields of `seinpaal._wish.Pick`.
+/// A want for items: the fields of `seinpaal._want.ItemWant`.
 #[derive(FromPyObject)]
-pub(crate) struct Pick {
+pub(crate) struct ItemWant {
     ttl: Option<f64>,
     timeout: Option<f64>,
 }
 
 macro_rules! described {
-    ($request:expr, $pick:expr) => {{
+    ($request:expr, $want:expr) => {{
         let mut request = $request;
-        if let Some(ttl) = $pick.ttl {
+        if let Some(ttl) = $want.ttl {
             request = request.ttl(seconds("a ttl", ttl)?);
         }
-        if let Some(timeout) = $pick.timeout {
+        if let Some(timeout) = $want.timeout {
             request = request.timeout(seconds("a timeout", timeout)?);
         }
         request
     }};
 }
 
-impl Letter {
+impl NewItem {
     fn push(self) -> Result<Push, Failure> {
         let mut push = Push::new(self.payload).priority(whole::priority(&self.priority)?);
         if let Some(delay) = self.delay {
@@ -76,8 +76,8 @@ impl Letter {
     }
 }
 
-pub(crate) fn push(queue: &Queue, letter: Letter) -> PyResult<Call> {
-    let pushing = queue.push_all([letter.push()?]);
+pub(crate) fn push(queue: &Queue, new_item: NewItem) -> PyResult<Call> {
+    let pushing = queue.push_all([new_item.push()?]);
     let first = async move {
         pushing.await.into_iter().next().unwrap_or_else(|| unreachable!("one answer each"))
     };
@@ -88,7 +88,7 @@ pub(crate) fn push(queue: &Queue, letter: Letter) -> PyResult<Call> {
     Ok(Call::new(first, convert))
 }
 
-impl Pick {
+impl ItemWant {
     pub(crate) fn pop(&self, queue: &Queue) -> PyResult<Call> {
         let pop = described!(queue.pop(), self);
         Ok(Call::new(async move { pop.await.map(Unseen::new) }, item_object))

@@ -123,7 +123,7 @@ def test_calls_that_many_poll_and_cancel_end_once() -> None:
     lock = store.mutex("parallel calls")
     for _ in range(ROUNDS):
         held = lock.acquire()
-        call = store._here().acquire(lock._wish)
+        call = store._here().acquire(lock._want)
         waits: list[Callable[[], object]] = [
             lambda: call.wait_for(20),
             call.cancel,

@@ -17,7 +17,7 @@ from conftest import REDIS, until
 import seinpaal
 from seinpaal import _native, errors
 from seinpaal._native import Call, Mailbox
-from seinpaal._wish import Pick
+from seinpaal._want import ItemWant
 
 pytestmark = pytest.mark.needs("KeepsQueues")
 
@@ -125,7 +125,7 @@ def test_an_item_that_arrives_as_its_pop_ends_was_not_delivered(
     mails = store.queue(name)
     mails.push("ann")
     mailbox = Mailbox()
-    call: Call[_native.Item | None] | None = getattr(store._here(), how)(name, Pick())
+    call: Call[_native.Item | None] | None = getattr(store._here(), how)(name, ItemWant())
     assert call is not None
     while not call.poll(mailbox, 0):
         select.select([mailbox.fileno()], [], [], 60)

@@ -17,7 +17,7 @@ PROGRAM = """
 import os, sys, threading
 import seinpaal
 from seinpaal import errors, _native
-from seinpaal._wish import Pick, Wish
+from seinpaal._want import ItemWant, Want
 
 def beside(raised, work):
     '''Whenever this exception is made, another thread works, and is waited for.'''
@@ -38,7 +38,7 @@ connection = store._here()
 CASES = {
     "the answer of a call that another thread cancels": """
 held = store.mutex("a").acquire()
-call = connection.acquire(Wish("mutex", "a", timeout=0.01))
+call = connection.acquire(Want("mutex", "a", timeout=0.01))
 beside(errors.TimedOut, call.cancel)
 try:
     call.wait()
@@ -47,7 +47,7 @@ except errors.TimedOut:
 """,
     "the answer of a call that another thread looks at": """
 held = store.mutex("a").acquire()
-call = connection.acquire(Wish("mutex", "a", timeout=0.01))
+call = connection.acquire(Want("mutex", "a", timeout=0.01))
 beside(errors.TimedOut, lambda: call.wait_for(0))
 try:
     call.wait()
@@ -55,7 +55,7 @@ except errors.TimedOut:
     os._exit(0)
 """,
     "the watch of a permit that was given back": """
-permit = connection.acquire(Wish("mutex", "a")).wait()
+permit = connection.acquire(Want("mutex", "a")).wait()
 permit.release().wait()
 beside(errors.NotHeld, lambda: (permit.is_held, permit.is_given_back, permit.remaining))
 for watch in (permit.watch, permit.watch_asks):
@@ -68,7 +68,7 @@ os._exit(0)
 """,
     "the watch of an item that was acknowledged": """
 store.queue("q").push(b"x")
-item = connection.pop("q", Pick()).wait()
+item = connection.pop("q", ItemWant()).wait()
 item.acknowledge().wait()
 beside(errors.Lost, lambda: (item.is_held, item.is_ended, item.lost))
 try:

@@ -27,7 +27,7 @@ const USAGE: &str =
     "usage: run [--only ROW,ROW] [--peers NAME,NAME] [--json FILE] [--page] [--list]";
 
 /// The command line.
-struct Wishes {
+struct Choices {
     rows: Vec<Row>,
     peers: Option<Vec<String>>,
     json: PathBuf,
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match args.split_first() {
         Some((first, rest)) if first == "drive" => drive::run(rest),
-        _ => Wishes::read(&args).and_then(run),
+        _ => Choices::read(&args).and_then(run),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,44 +50,44 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(wishes: Wishes) -> io::Result<()> {
-    if wishes.is_list {
-        wishes.rows.iter().for_each(|row| println!("{:10} {}", row.name, row.title));
+fn run(choices: Choices) -> io::Result<()> {
+    if choices.is_list {
+        choices.rows.iter().for_each(|row| println!("{:10} {}", row.name, row.title));
         println!();
         peers().iter().for_each(|peer| println!("{peer}"));
         return Ok(());
     }
-    let mut bench = Bench { wanted: wishes.peers, report: Report::open(wishes.json)? };
-    if wishes.is_page {
+    let mut bench = Bench { wanted: choices.peers, report: Report::open(choices.json)? };
+    if choices.is_page {
         return page::write(
             &peer::here("../../docs/internals/performance.md"),
             &bench.report.lines,
         );
     }
-    wishes.rows.iter().try_for_each(|row| bench.measure(row))
+    choices.rows.iter().try_for_each(|row| bench.measure(row))
 }
 
-impl Wishes {
+impl Choices {
     fn read(args: &[String]) -> io::Result<Self> {
         let (rows, json) = (rows::all(), peer::here("../figures.jsonl"));
-        let mut wishes = Self { rows, peers: None, json, is_page: false, is_list: false };
+        let mut choices = Self { rows, peers: None, json, is_page: false, is_list: false };
         let mut args = args.iter();
         while let Some(option) = args.next() {
             let mut value = || args.next().ok_or_else(|| io::Error::other(USAGE));
             match option.as_str() {
-                "--only" => keep(&mut wishes.rows, value()?, |row| row.name)?,
+                "--only" => keep(&mut choices.rows, value()?, |row| row.name)?,
                 "--peers" => {
                     let mut wanted = peers();
                     keep(&mut wanted, value()?, |name| name)?;
-                    wishes.peers = Some(wanted.into_iter().map(str::to_owned).collect());
+                    choices.peers = Some(wanted.into_iter().map(str::to_owned).collect());
                 }
-                "--json" => wishes.json = value()?.into(),
-                "--page" => wishes.is_page = true,
-                "--list" => wishes.is_list = true,
+                "--json" => choices.json = value()?.into(),
+                "--page" => choices.is_page = true,
+                "--list" => choices.is_list = true,
                 _ => return Err(io::Error::other(USAGE)),
             }
         }
-        Ok(wishes)
+        Ok(choices)
     }
 }
 

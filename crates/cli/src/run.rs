@@ -138,7 +138,7 @@ impl<'a> RunOrder<'a> {
             // Somebody else may have done it while this run waited for its turn.
             let alone = Once::check_alone(&grants).map_err(|failure| failure.about(self.subject));
             if alone.is_err() || self.is_done(entrance, signals).await? {
-                once::give_back(permits).await;
+                once::release(permits).await;
                 return alone.map(|()| Exit::Success);
             }
         }

@@ -1,4 +1,4 @@
-//! Kills masters of a cluster and moves slots in use under the load of many clients, and prints the
+//! Kills masters of a cluster and moves hash slots in use under the load of many clients, and prints the
 //! results.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!     [KILLS [CLIENTS [LIMIT [MOVES [SEED]]]]]
 //! ```
 //!
-//! Exits with 1 if a promise was broken: moving slots admits nobody too many, and neither does a
+//! Exits with 1 if a promise was broken: moving hash slots admits nobody too many, and neither does a
 //! fail-over with `replicated=1`, which is all the replicas that a master has here.
 
 use std::{env, process::ExitCode};

@@ -11,7 +11,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{CaseStage, ask::release, stage::random};
+use crate::{CaseStage, requests::release, stage::random};
 
 /// How long a case waits for what must happen. No verdict depends on this time.
 pub(crate) const BOUND: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ impl CaseStage {
     /// A client that listens, at a name whose limit is set.
     pub(crate) async fn limited(&self, limit: u32) -> InboxClient {
         let client = self.client().await;
-        client.one(crate::ask::limit(limit)).await;
+        client.one(crate::requests::limit(limit)).await;
         client
     }
 
@@ -120,23 +120,23 @@ impl InboxClient {
         while self.call(&Batch { inbox: None, ..self.batch(vec![]) }).await.backlog {}
     }
 
-    pub(crate) async fn acquire(&self, ask: &Acquire) -> Reply {
-        self.one(Request::Acquire(ask.clone())).await
+    pub(crate) async fn acquire(&self, want: &Acquire) -> Reply {
+        self.one(Request::Acquire(want.clone())).await
     }
 
     /// Acquires permits that must be granted at once.
-    pub(crate) async fn take(&self, ask: &Acquire) -> Grant {
-        granted(self.acquire(ask).await)
+    pub(crate) async fn take(&self, want: &Acquire) -> Grant {
+        granted(self.acquire(want).await)
     }
 
     /// As [`InboxClient::take`], from an inbox that nobody listens at.
-    pub(crate) async fn take_anonymously(&self, ask: &Acquire) -> Grant {
-        granted(self.anonymously(Request::Acquire(ask.clone())).await)
+    pub(crate) async fn take_anonymously(&self, want: &Acquire) -> Grant {
+        granted(self.anonymously(Request::Acquire(want.clone())).await)
     }
 
     /// Asks for permits that must be waited for.
-    pub(crate) async fn queue(&self, ask: &Acquire) {
-        let reply = self.acquire(ask).await;
+    pub(crate) async fn queue(&self, want: &Acquire) {
+        let reply = self.acquire(want).await;
         assert!(matches!(reply, Reply::Queued { .. }), "not queued: {reply:?}");
     }
 

@@ -12,7 +12,6 @@
 //! the harness's clock, and what happens elsewhere is awaited, with a bound.
 #![forbid(unsafe_code)]
 
-mod ask;
 pub mod cases;
 mod client;
 pub mod faults;
@@ -20,6 +19,7 @@ pub mod harness;
 mod list;
 mod member;
 mod queue;
+mod requests;
 mod stage;
 
 pub use client::InboxClient;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use seinpaal::store::News;
 use seinpaal_proto::{
     Enqueue, Kind, Permits, Priority, Ticket,
-    session::{Event, Session, SessionConfig, Wish},
+    session::{Event, Session, SessionConfig, Want},
     time::Micros,
 };
 
@@ -40,7 +40,7 @@ impl<'a> Member<'a> {
 
     /// Wants a permit, and waits for it.
     pub(crate) fn want(&mut self) -> Ticket {
-        let wish = Wish {
+        let want = Want {
             permits: Permits::ONE,
             kind: Kind::Semaphore,
             wishes: seinpaal_proto::SlotNames::none(),
@@ -51,7 +51,7 @@ impl<'a> Member<'a> {
             deadline: None,
             about: "".into(),
         };
-        self.session.acquire(self.stage.now(), self.stage.name(), wish)
+        self.session.acquire(self.stage.now(), self.stage.name(), want)
     }
 
     pub(crate) fn release(&mut self, ticket: Ticket) {

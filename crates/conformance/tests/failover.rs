@@ -11,7 +11,7 @@ use seinpaal_rig::{SentinelServers, until};
 use tokio::time::timeout;
 
 /// How long a test waits for what must happen. No verdict depends on this time.
-const LONG: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 const NAME: &str = "n";
 const REPLICAS: usize = 2;
 /// How soon a client has its next permit after a fail-over, all replicas back included.
@@ -34,11 +34,11 @@ async fn eventually(semaphore: &Semaphore, condition: impl Fn(&Snapshot) -> bool
             tokio::task::yield_now().await;
         }
     };
-    timeout(LONG, looking).await.expect("in time");
+    timeout(BOUND, looking).await.expect("in time");
 }
 
 async fn held(semaphore: &Semaphore) -> Permit {
-    timeout(LONG, semaphore.acquire().into_future()).await.expect("in time").expect("a permit")
+    timeout(BOUND, semaphore.acquire().into_future()).await.expect("in time").expect("a permit")
 }
 
 /// Lets the master die with all that it wrote since its replication was cut.
@@ -112,7 +112,7 @@ async fn a_permit_handed_on_by_a_wakeup_is_not_believed_before_replicas_have_it(
     permit.release().await.expect("a release does not wait for replicas for ever");
     // A request that was granted while it waited waits for the proof, and this one may wait as long
     // as it likes.
-    let refused = timeout(LONG, waiting).await.expect("in time").unwrap();
+    let refused = timeout(BOUND, waiting).await.expect("in time").unwrap();
     assert!(is_about_replicas(&refused.expect_err("no replica has it")));
     servers.replicas().iter().for_each(|replica| servers.resume(*replica));
     servers.until_whole();
@@ -127,7 +127,7 @@ async fn a_renewal_that_no_replica_has_extends_nothing() {
     permit.changed().await; // a renewal
     assert!(permit.is_held());
     servers.cut_replication();
-    let lost = timeout(LONG, permit.lost()).await.expect("in time");
+    let lost = timeout(BOUND, permit.lost()).await.expect("in time");
     assert_eq!(lost, Lost::Silence);
 }
 
@@ -180,14 +180,14 @@ async fn a_holder_keeps_its_permit_over_a_failover_and_a_waiter_its_turn() {
     let url = servers.url("?replicated=1");
     let (first, second) = (client(&url).await, client(&url).await);
     let permit = held(&first).await;
-    let waiting = tokio::spawn(second.acquire().timeout(LONG).into_future());
+    let waiting = tokio::spawn(second.acquire().timeout(BOUND).into_future());
     eventually(&first, |seen| seen.waiting_total == 1).await;
     fail_over(&mut servers);
     eventually(&first, |seen| seen.waiting_total == 1 && seen.permits_held == 1).await;
     assert!(permit.is_held());
     let fence = permit.fence();
     permit.release().await.expect("the next master has it");
-    let next = timeout(LONG, waiting).await.expect("in time").unwrap().expect("its turn");
+    let next = timeout(BOUND, waiting).await.expect("in time").unwrap().expect("its turn");
     assert!(next.fence() > fence);
 }
 

@@ -123,7 +123,7 @@ pub fn once(args: &[String]) -> io::Result<i32> {
     let limit = limit.parse().map_err(|_| io::Error::other("the limit is no number"))?;
     let is_watched = argv.iter().any(|arg| arg == "--events");
     let job = DayJob::new(&world, format!("{job}.{number}"), argv.to_vec());
-    let job = job.asks(name, limit, 0).may_end(PossibleEnd::own(0, DONE));
+    let job = job.wants(name, limit, 0).may_end(PossibleEnd::own(0, DONE));
     let job = if is_watched { job.watched() } else { job };
     Ok(job.start().wait(BOUND))
 }

@@ -96,7 +96,7 @@ pub struct JobStart {
     /// The whole command.
     pub argv: Vec<String>,
     /// The permits that it asks for, if it asks for any.
-    pub ask: Option<AskOfJob>,
+    pub want: Option<JobWant>,
     /// The ways in which it may end.
     pub ends: Vec<PossibleEnd>,
     /// Whether the job gives up soon. Such a job can meet an outage that a patient job sits out.
@@ -105,7 +105,7 @@ pub struct JobStart {
 
 /// What a job asks for.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct AskOfJob {
+pub struct JobWant {
     /// The name.
     pub name: String,
     /// How many permits exist.

@@ -23,7 +23,7 @@ use seinpaal_rig::signal;
 
 use crate::{
     end::PossibleEnd,
-    history::{AskOfJob, DayWhat, JobStart},
+    history::{DayWhat, JobStart, JobWant},
     world::DayWorld,
 };
 
@@ -54,7 +54,7 @@ impl DayJob {
     /// This command, as the job `who`.
     #[must_use]
     pub fn new(world: &DayWorld, who: String, argv: Vec<String>) -> Self {
-        let start = JobStart { argv, ask: None, ends: Vec::new(), is_hurried: false };
+        let start = JobStart { argv, want: None, ends: Vec::new(), is_hurried: false };
         Self { world: world.clone(), who, start, is_watched: false }
     }
 
@@ -67,8 +67,8 @@ impl DayJob {
 
     /// Says that the job asks for permits of this name.
     #[must_use]
-    pub fn asks(mut self, name: &str, limit: u32, priority: i64) -> Self {
-        self.start.ask = Some(AskOfJob { name: name.to_owned(), limit, priority });
+    pub fn wants(mut self, name: &str, limit: u32, priority: i64) -> Self {
+        self.start.want = Some(JobWant { name: name.to_owned(), limit, priority });
         self
     }
 

@@ -143,7 +143,7 @@ fn said_outright(events: &[&DayEvent], found: &mut Vec<(DayCheck, String)>) {
 fn count(events: &[&DayEvent], tale: &DayTale<'_>) -> DayCounts {
     let mut counts = DayCounts::default();
     for job in tale.jobs.values() {
-        let runs = job.start.ask.is_some();
+        let runs = job.start.want.is_some();
         *if runs { &mut counts.runs } else { &mut counts.calls } += 1;
         if let Some(end) = &job.ended {
             *counts.statuses.entry(end.status).or_default() += u64::from(runs);

@@ -57,7 +57,7 @@ impl TypedScreen {
         let (keys, shown) = (File::from(master.try_clone()?), Arc::default());
         read_along(master, Arc::clone(&shown));
         let argv = vec!["bash".to_owned(), command.to_owned()];
-        let start = JobStart { argv, ask: None, ends: vec![end], is_hurried: true };
+        let start = JobStart { argv, want: None, ends: vec![end], is_hurried: true };
         world.note(&who, DayWhat::Started(start));
         let mut screen = Self { world: world.clone(), who, keys, shown, shell };
         screen.typed(&format!("{command}\n"))?;

@@ -66,7 +66,7 @@ impl DaySite {
         Ok(Self { store, url: url(&servers), servers })
     }
 
-    /// Makes all servers silent, or lets them answer again, as when a network is away. Nothing is
+    /// Makes all servers silent, or lets them answer again, as when a network is down. Nothing is
     /// lost.
     pub fn silence(&self, is_silent: bool) {
         match &self.servers {

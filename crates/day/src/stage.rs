@@ -95,7 +95,7 @@ impl<'a> ScenarioStage<'a> {
             rest.split_whitespace().next().and_then(|priority| priority.parse().ok())
         });
         self.call(&format!("run {flags} {name} -- day hold {}", hold.as_secs_f64()))
-            .asks(name, limit, priority.unwrap_or(0))
+            .wants(name, limit, priority.unwrap_or(0))
             .may_end(PossibleEnd::own(0, DONE))
     }
 

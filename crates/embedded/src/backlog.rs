@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn a_newcomer_has_a_shorter_log_written_back_than_one_that_stays() {
         assert_eq!(Backlog::default().note(LONG_FOR_A_NEWCOMER), LogNeed::WriteBack);
-        let mut keeper = Backlog::of_one_that_keeps_the_index();
-        assert_eq!(keeper.note(LONG_FOR_A_NEWCOMER), LogNeed::Nothing);
+        let mut backlog = Backlog::of_one_that_keeps_the_index();
+        assert_eq!(backlog.note(LONG_FOR_A_NEWCOMER), LogNeed::Nothing);
         let mut backlog = settled();
         assert_eq!(backlog.note(LONG - 1), LogNeed::Nothing);
         assert_eq!(backlog.note(LONG), LogNeed::WriteBack);

@@ -17,7 +17,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
-use seinpaal_proto::planted::{Bug, planted};
+use seinpaal_proto::planted::{Mistake, planted};
 
 use super::{
     directory::Directory,
@@ -33,7 +33,7 @@ pub(super) const BESIDE: [&str; 2] = ["seinpaal.db-wal", "seinpaal.db-shm"];
 const APPLICATION: i32 = 0x5350_6161;
 
 /// How long a call waits for a foreign program that has the database locked.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open database.
 #[derive(Debug)]
@@ -83,13 +83,13 @@ fn check_content(dir: &Directory) -> Result<(), StoreError> {
 pub(super) fn open(
     dir: &Directory,
     unique: &str,
-    patience: Duration,
+    busy_timeout: Duration,
 ) -> Result<Database, StoreError> {
     dir.ensure(FILE, unique)?;
     let path = dir.join(FILE);
     let trouble = |error| trouble::sql(&path, Certainty::NotExecuted, error);
     let true_path = dir.true_path()?.join(FILE);
-    let mut db = connect(&true_path, patience).map_err(trouble)?;
+    let mut db = connect(&true_path, busy_timeout).map_err(trouble)?;
     if !is_made(&path, &db)? {
         create(&db).map_err(trouble)?;
     }
@@ -104,14 +104,14 @@ pub(super) fn open(
 }
 
 /// Connects to the database at a path without symbolic links. Only foreign programs can be in the
-/// way: we meet at the gate. `patience` is how long to wait for those.
-pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
+/// way: we meet at the gate. `busy_timeout` is how long to wait for those.
+pub(super) fn connect(path: &Path, busy_timeout: Duration) -> rusqlite::Result<Connection> {
     // The file exists with its rights, and SQLite gives the same to the files beside it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(path, flags)?;
-    db.busy_timeout(patience)?;
+    db.busy_timeout(busy_timeout)?;
     db.set_prepared_statement_cache_capacity(128);
     // Otherwise the last client to leave writes the log back, and waits for the disk.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -195,7 +195,7 @@ fn other_version(path: &Path, version: i32) -> StoreError {
 
 /// Runs a statement whose rows, if it has any, do not matter.
 pub(super) fn run(db: &Connection, sql: &str) -> rusqlite::Result<()> {
-    if planted(Bug::EmbeddedStepNotWhole) && !sql.starts_with("PRAGMA") {
+    if planted(Mistake::EmbeddedStepNotWhole) && !sql.starts_with("PRAGMA") {
         return Ok(());
     }
     let mut statement = db.prepare_cached(sql)?;

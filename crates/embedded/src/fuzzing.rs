@@ -16,7 +16,7 @@ use rusqlite::{Connection, params_from_iter, types::Value};
 use seinpaal_proto::{Batch, Contact, Contacts, Inbox, Name, Request, execute, time::SECOND};
 
 use super::{
-    database::{PATIENCE, connect},
+    database::{BUSY_TIMEOUT, connect},
     list,
     rows::{Rows, head_columns},
     trouble,
@@ -46,8 +46,8 @@ pub fn datagram(bytes: &[u8]) {
             let again = encode_queue_wakeups(&first.name, &wakeups.iter().collect::<Vec<_>>());
             assert_eq!(decode(Inbox(9), &again), Some(Message::Queue(wakeups)));
         }
-        Some(Message::Watch(site)) => {
-            assert_eq!(decode(Inbox(9), &encode_watch(&site)), Some(Message::Watch(site)));
+        Some(Message::Watch(line_of)) => {
+            assert_eq!(decode(Inbox(9), &encode_watch(&line_of)), Some(Message::Watch(line_of)));
         }
         Some(Message::LookAgain | Message::Accept) | None => {}
     }
@@ -64,7 +64,7 @@ pub fn damaged_file(bytes: &[u8]) {
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("seinpaal-fuzz-{}-{run}", std::process::id()));
     fs::write(&path, file).expect("the temporary folder can be written");
-    let outcome = connect(&path, PATIENCE).and_then(|db| {
+    let outcome = connect(&path, BUSY_TIMEOUT).and_then(|db| {
         db.execute_batch("PRAGMA synchronous = OFF")?; // nobody needs it after a crash
         use_it(&db)
     });

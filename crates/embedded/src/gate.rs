@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::planted::{Bug, planted};
+use seinpaal_proto::planted::{Mistake, planted};
 
 use rustix::{
     fs::{
@@ -30,7 +30,7 @@ use super::{directory::Directory, trouble};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind, boottime};
 
 /// A call takes milliseconds, so a process that is inside for this long is taken to be stopped.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STOPPED_AFTER: Duration = Duration::from_secs(5);
 
 /// For this long after a client had to wait, a client that does not want to wait does not enter. In
 /// microseconds.
@@ -80,7 +80,7 @@ impl Gate {
 
     /// Waits for those before us. A process stopped inside holds up everybody until it goes on.
     pub(super) fn enter(&self) -> Result<InsideGate<'_>, StoreError> {
-        if planted(Bug::EmbeddedStepNotWhole) {
+        if planted(Mistake::EmbeddedStepNotWhole) {
             return Ok(InsideGate(self));
         }
         self.lock().map_err(trouble::at(&self.dir))?;
@@ -96,7 +96,7 @@ impl Gate {
     /// waiter it lets newcomers in, so a client that leaves and returns at once would be ahead of
     /// the waiter each time.
     pub(super) fn try_enter(&self) -> Option<InsideGate<'_>> {
-        if planted(Bug::EmbeddedStepNotWhole) {
+        if planted(Mistake::EmbeddedStepNotWhole) {
             return Some(InsideGate(self));
         }
         let how = FlockOperation::NonBlockingLockExclusive;
@@ -193,7 +193,7 @@ impl GateWait {
     pub(super) fn trouble(&self, certainty: Certainty) -> Option<StoreError> {
         let since = self.since.load(Ordering::Relaxed);
         let waited = Duration::from_micros(boottime::now().saturating_sub(since));
-        if since == 0 || waited < PATIENCE {
+        if since == 0 || waited < STOPPED_AFTER {
             return None;
         }
         let locks = fs::read_to_string("/proc/locks").unwrap_or_default();

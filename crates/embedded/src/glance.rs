@@ -54,7 +54,7 @@ impl Contacts for Bystander<'_> {
         if inbox == self.me {
             return Contact::Alive;
         }
-        let ask = || if self.presences.is_dead(inbox) { Contact::Dead } else { Contact::Alive };
-        *self.contacts.entry(inbox).or_insert_with(ask)
+        let look = || if self.presences.is_dead(inbox) { Contact::Dead } else { Contact::Alive };
+        *self.contacts.entry(inbox).or_insert_with(look)
     }
 }

@@ -25,6 +25,7 @@ mod bell;
 mod boot;
 mod database;
 mod directory;
+mod disk;
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -34,7 +35,6 @@ mod glance;
 mod hangup;
 mod inbox;
 mod index;
-mod keeper;
 mod line;
 mod list;
 mod log;
@@ -79,8 +79,8 @@ use tokio::sync::oneshot;
 pub use self::directory::default_dir;
 use self::{
     bell::Bell,
+    disk::AnswerTo,
     gate::GateWait,
-    keeper::AnswerTo,
     parts::Signs,
     stay::Stay,
     worker::{StoreJob, StoreThread},

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Ticket, Wakeup, queue};
 
-/// Where a client stands in line.
+/// The line in which a client stands.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum QueuePosition {
+pub(super) enum LineOf {
     /// For permits of this name. Watched are those who hold some.
     Permits(Name),
     /// For items of this queue. Watched are those who work on some.
@@ -29,7 +29,7 @@ impl WaitingHere {
                 (Request::Acquire(_), Reply::Queued { ticket, .. }) => {
                     self.tickets.entry(batch.name.clone()).or_default().insert(*ticket);
                 }
-                (Request::Acquire(ask), _) => self.remove(&batch.name, ask.ticket),
+                (Request::Acquire(want), _) => self.remove(&batch.name, want.ticket),
                 (Request::Release { ticket, .. } | Request::Cancel { ticket, .. }, _) => {
                     self.remove(&batch.name, *ticket);
                 }
@@ -70,16 +70,16 @@ impl WaitingHere {
         }
     }
 
-    pub(super) fn has(&self, site: &QueuePosition) -> bool {
-        match site {
-            QueuePosition::Permits(name) => self.tickets.contains_key(name),
-            QueuePosition::Items(name) => self.idle.contains(name),
+    pub(super) fn has(&self, line_of: &LineOf) -> bool {
+        match line_of {
+            LineOf::Permits(name) => self.tickets.contains_key(name),
+            LineOf::Items(name) => self.idle.contains(name),
         }
     }
 
-    pub(super) fn sites(&self) -> Vec<QueuePosition> {
-        let permits = self.tickets.keys().cloned().map(QueuePosition::Permits);
-        permits.chain(self.idle.iter().cloned().map(QueuePosition::Items)).collect()
+    pub(super) fn lines(&self) -> Vec<LineOf> {
+        let permits = self.tickets.keys().cloned().map(LineOf::Permits);
+        permits.chain(self.idle.iter().cloned().map(LineOf::Items)).collect()
     }
 
     pub(super) fn waits_for_permits(&self) -> bool {
@@ -111,6 +111,6 @@ mod tests {
         let replies = Replies { now: 1, replies: vec![queued], backlog: false, look_in: None };
         let mut line = WaitingHere::default();
         assert!(!line.note(&batch, &replies));
-        assert!(line.sites().is_empty());
+        assert!(line.lines().is_empty());
     }
 }

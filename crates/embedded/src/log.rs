@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode, Row, ffi};
 
 use super::{
     database,
-    keeper::{Disk, DiskFailure},
+    disk::{Disk, DiskFailure},
 };
 
 /// Calls go on while the log is written back, and what they append is left to the next pass. Each
@@ -36,7 +36,7 @@ pub(super) struct LogConnection {
 impl LogConnection {
     /// Opens the log of the database at a path without symbolic links.
     pub(super) fn open(database: &Path) -> io::Result<Self> {
-        let db = database::connect(database, database::PATIENCE).map_err(io::Error::other)?;
+        let db = database::connect(database, database::BUSY_TIMEOUT).map_err(io::Error::other)?;
         // The log is opened by whatever reads first.
         db.query_row("PRAGMA user_version", [], |_| Ok(())).map_err(io::Error::other)?;
         Ok(Self { db })

@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 use super::{
     EmbeddedStore, LOOK, TARGET,
     bell::Bell,
+    disk::{Disk, DiskThread},
     gate::GateWait,
-    keeper::{Disk, DiskKeeper},
     log::LogOnDisk,
     parts::{Parts, Signs},
     stay::Stay,
@@ -83,12 +83,13 @@ impl EmbeddedStore {
     fn open_alone(stay: Stay, dir: &Path, inbox: Inbox, news: &NewsSender) -> Option<Arc<Self>> {
         let (bell, wait) = (Arc::new(Bell::new().ok()?), Arc::new(GateWait::new(dir)));
         let (parts, signs) = Parts::try_open(dir, Clock::System, inbox, Arc::clone(&wait), stay)?;
-        let keeper = DiskKeeper::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
+        let disk_thread =
+            DiskThread::new(dir, Box::new(LogOnDisk::new(parts.database().to_owned())));
         let (jobs, inside) = mpsc::channel();
         // Read while the parts are at hand: the room owns them afterwards.
         let first_reading = parts.read_clock();
         let room = Arc::new(Room::new());
-        room.open(StoreThread::new(parts, news.clone(), inside, Arc::clone(&bell), keeper));
+        room.open(StoreThread::new(parts, news.clone(), inside, Arc::clone(&bell), disk_thread));
         let opening = OpeningStore { place: dir.to_owned(), jobs, room, bell, wait, stay };
         Some(opening.end((signs, first_reading), false))
     }
@@ -123,10 +124,10 @@ impl OpeningStore {
         let live = move || match Parts::open(&place, clock, inbox, waits) {
             Ok((parts, signs)) => {
                 let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
-                let keeper = DiskKeeper::new(&place, disk.unwrap_or_else(log));
+                let disk_thread = DiskThread::new(&place, disk.unwrap_or_else(log));
                 // If the caller has given up waiting, the signs are dropped with the channel.
                 if tell(Ok((signs, parts.read_clock()))) {
-                    StoreThread::new(parts, news, inside, rung, keeper).run(&place_of_work);
+                    StoreThread::new(parts, news, inside, rung, disk_thread).run(&place_of_work);
                 }
             }
             // A caller that has given up needs no error.

@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::BTreeMap};
 use rusqlite::Result;
 use seinpaal_proto::Inbox;
 
-use super::line::QueuePosition;
+use super::line::LineOf;
 
 /// The most places of which one client remembers where a look stopped.
 const MOST_MARKS: usize = 64;
@@ -57,28 +57,28 @@ impl ClientPage {
 
 /// Where looks have stopped.
 #[derive(Debug, Default)]
-pub(super) struct PageMarks(RefCell<BTreeMap<QueuePosition, Inbox>>);
+pub(super) struct PageMarks(RefCell<BTreeMap<LineOf, Inbox>>);
 
 impl PageMarks {
     /// The next page of a place. The first page of a client begins after its own id, so that many
     /// clients that look once do not all look at the same ones.
     pub(super) fn turn_page(
         &self,
-        site: &QueuePosition,
+        line_of: &LineOf,
         me: Inbox,
         most: usize,
         list: impl Fn(Option<Inbox>, usize) -> Result<Vec<Inbox>>,
     ) -> Result<ClientPage> {
         let mut marks = self.0.borrow_mut();
-        let page = ClientPage::read(Some(*marks.get(site).unwrap_or(&me)), most, list)?;
+        let page = ClientPage::read(Some(*marks.get(line_of).unwrap_or(&me)), most, list)?;
         let mark = page.clients.last().filter(|_| !page.is_whole);
         if mark.is_none() || marks.len() >= MOST_MARKS {
-            marks.remove(site);
+            marks.remove(line_of);
         }
         if let Some(last) = mark
             && marks.len() < MOST_MARKS
         {
-            marks.insert(site.clone(), *last);
+            marks.insert(line_of.clone(), *last);
         }
         Ok(page)
     }
@@ -99,8 +99,8 @@ mod tests {
         }
     }
 
-    fn site() -> QueuePosition {
-        QueuePosition::Permits(Name::new("n").unwrap())
+    fn line_of() -> LineOf {
+        LineOf::Permits(Name::new("n").unwrap())
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
         for me in 0..101 {
             let (marks, mut seen) = (PageMarks::default(), BTreeSet::new());
             for _ in 0..4 {
-                let page = marks.turn_page(&site(), Inbox(me), 3, list(&ids)).unwrap();
+                let page = marks.turn_page(&line_of(), Inbox(me), 3, list(&ids)).unwrap();
                 assert_eq!(page.clients.len(), 3);
                 seen.extend(page.clients);
             }
@@ -121,7 +121,7 @@ mod tests {
     fn a_page_that_has_all_covers_everybody_and_the_next_one_has_all_again() {
         let marks = PageMarks::default();
         for _ in 0..3 {
-            let page = marks.turn_page(&site(), Inbox(15), 4, list(&[10, 20, 30])).unwrap();
+            let page = marks.turn_page(&line_of(), Inbox(15), 4, list(&[10, 20, 30])).unwrap();
             assert_eq!(page.clients, [20, 30, 10].map(Inbox));
             assert!((0..40).all(|id| page.covers(Inbox(id))));
         }

@@ -61,7 +61,7 @@ impl Parts {
         database::check(&dir)?;
         let gate = Gate::open(&dir, &me.to_string(), wait)?;
         let inside = gate.enter()?;
-        let found = FoundParts::inside(&dir, clock, me, database::PATIENCE)?;
+        let found = FoundParts::inside(&dir, clock, me, database::BUSY_TIMEOUT)?;
         drop(inside);
         Ok(found.at(gate, me, Stay::UntilDropped))
     }
@@ -86,7 +86,7 @@ impl Parts {
         let found = found.ok()?;
         drop(inside);
         // Nobody was waited for. From now on calls wait for foreign programs, as they always do.
-        found.database.db.busy_timeout(database::PATIENCE).ok()?;
+        found.database.db.busy_timeout(database::BUSY_TIMEOUT).ok()?;
         Some(found.at(gate, me, stay))
     }
 
@@ -127,7 +127,7 @@ impl Parts {
         work: impl FnOnce(&mut Turn<'_>) -> rusqlite::Result<Option<T>>,
     ) -> Option<Result<(T, Tell), StoreError>> {
         let inside = self.gate.try_enter()?;
-        let _impatience = Impatience::begin(&self.database.db)?;
+        let _no_busy_timeout = NoBusyTimeout::begin(&self.database.db)?;
         let mut turn = Turn::new(&self.database.db, self.around(), self.clock.now());
         self.run("BEGIN IMMEDIATE").ok()?;
         let Ok(Some(done)) = work(&mut turn) else {
@@ -215,8 +215,8 @@ impl Parts {
         for (inbox, name, wakeups) in tell.queues_by_inbox(self.me) {
             self.socket.send(inbox, &wire::encode_queue_wakeups(name, &wakeups));
         }
-        for (inbox, site) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
-            self.socket.send(*inbox, &wire::encode_watch(site));
+        for (inbox, line_of) in tell.watch.iter().filter(|(inbox, _)| *inbox != self.me) {
+            self.socket.send(*inbox, &wire::encode_watch(line_of));
         }
     }
 
@@ -243,18 +243,18 @@ impl Parts {
 }
 
 /// A connection that does not wait for foreign programs that have the database locked.
-struct Impatience<'a>(&'a Connection);
+struct NoBusyTimeout<'a>(&'a Connection);
 
-impl<'a> Impatience<'a> {
+impl<'a> NoBusyTimeout<'a> {
     fn begin(db: &'a Connection) -> Option<Self> {
         db.busy_timeout(Duration::ZERO).ok().map(|()| Self(db))
     }
 }
 
-impl Drop for Impatience<'_> {
+impl Drop for NoBusyTimeout<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.0.busy_timeout(database::PATIENCE) {
-            tracing::debug!(target: crate::TARGET, %error, "a connection stays impatient");
+        if let Err(error) = self.0.busy_timeout(database::BUSY_TIMEOUT) {
+            tracing::debug!(target: crate::TARGET, %error, "a connection stays without its busy timeout");
         }
     }
 }

@@ -28,7 +28,7 @@ use rustix::{
 };
 use seinpaal_proto::{
     Inbox,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
 };
 
 use super::{
@@ -68,7 +68,7 @@ impl Presences {
     /// is certain only inside the gate: a client that is just opening the store has not locked its
     /// file yet. Whoever asks outside must ask again inside before acting on it.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
-        if planted(Bug::EmbeddedDeathUnseen) {
+        if planted(Mistake::EmbeddedDeathUnseen) {
             return false;
         }
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -18,7 +18,7 @@ use rusqlite::{
 use seinpaal_proto::Inbox;
 use seinpaal_store::{NewsSender, StoreError, clock::Clock};
 
-use crate::{EmbeddedStore, keeper::WatchedDisk};
+use crate::{EmbeddedStore, disk::WatchedDisk};
 
 impl EmbeddedStore {
     /// As [`open`](Self::open), with a clock that a test moves.

@@ -25,8 +25,8 @@ pub(super) fn definitions_of_few() -> String {
 
 /// Returns whether the tables for large names and for queues are there.
 pub(super) fn are_all_there(db: &Connection) -> Result<bool> {
-    let mut ask = db.prepare_cached("PRAGMA user_version")?;
-    let version: i32 = ask.query_row([], |row| row.get(0))?;
+    let mut query = db.prepare_cached("PRAGMA user_version")?;
+    let version: i32 = query.query_row([], |row| row.get(0))?;
     Ok(version != FEW)
 }
 

@@ -20,7 +20,7 @@ pub(super) use tell::Tell;
 
 use super::{
     database::run,
-    line::QueuePosition,
+    line::LineOf,
     name_state::NameState,
     rows::{bytes, read_name},
     small,
@@ -154,7 +154,7 @@ impl<'a> Turn<'a> {
         let mut state = NameState::open(self.db, &batch.name)?;
         let replies = self.execute_on(&mut state, batch)?;
         if self.known.around.stay == Stay::UntilExit {
-            state.remember_for(A_WHILE, given_back(&replies));
+            state.remember_for(A_WHILE, released_in(&replies));
         }
         state.keep(self.now)?;
         Ok(replies)
@@ -164,8 +164,8 @@ impl<'a> Turn<'a> {
         let outcome = state.execute(&mut self.known, self.now, batch)?;
         if outcome.wakeups.iter().any(|wakeup| matches!(wakeup.what, What::Granted { .. })) {
             let first = state.first_waiting(1)?;
-            let site = |inbox| (inbox, QueuePosition::Permits(batch.name.clone()));
-            self.tell.watch.extend(first.into_iter().map(site));
+            let line_of = |inbox| (inbox, LineOf::Permits(batch.name.clone()));
+            self.tell.watch.extend(first.into_iter().map(line_of));
         }
         self.tell.wakeups.extend(outcome.wakeups);
         Ok(outcome.replies)
@@ -180,9 +180,9 @@ impl<'a> Turn<'a> {
 
     fn dead_holders(&mut self, name: &Name) -> Result<Vec<Inbox>> {
         let state = NameState::open(self.db, name)?;
-        let (site, around) = (QueuePosition::Permits(name.clone()), self.known.around);
+        let (line_of, around) = (LineOf::Permits(name.clone()), self.known.around);
         let list = |after, most| state.holding(after, most);
-        let mut page = around.marks.turn_page(&site, around.me, MOST_HOLDERS, list)?;
+        let mut page = around.marks.turn_page(&line_of, around.me, MOST_HOLDERS, list)?;
         page.clients.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
         Ok(page.clients)
     }
@@ -272,7 +272,7 @@ fn nothing(name: Name) -> Batch {
     Batch { name, inbox: None, fence_seen: 0, requests: Vec::new() }
 }
 
-fn given_back(replies: &Replies) -> impl Iterator<Item = Ticket> {
+fn released_in(replies: &Replies) -> impl Iterator<Item = Ticket> {
     replies.replies.iter().filter_map(|reply| match reply {
         Reply::Released { ticket, left: 0 } => Some(*ticket),
         _ => None,

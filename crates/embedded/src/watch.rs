@@ -11,7 +11,7 @@ use std::{
 use seinpaal_proto::Inbox;
 
 use super::{
-    line::QueuePosition,
+    line::LineOf,
     name_state::NameState,
     pages::{ClientPage, PageMarks},
     presence::Presences,
@@ -39,7 +39,7 @@ pub(super) struct LineInView {
 /// The holders that are watched.
 #[derive(Debug, Default)]
 pub(super) struct HolderWatches {
-    wanted: BTreeMap<QueuePosition, BTreeSet<Inbox>>,
+    wanted: BTreeMap<LineOf, BTreeSet<Inbox>>,
     connections: BTreeMap<Inbox, Arc<OwnedFd>>,
     marks: PageMarks,
 }
@@ -49,53 +49,53 @@ impl HolderWatches {
     pub(super) fn look(
         &self,
         db: &rusqlite::Connection,
-        site: &QueuePosition,
+        line_of: &LineOf,
         me: Inbox,
     ) -> rusqlite::Result<LineInView> {
-        match site {
-            QueuePosition::Permits(name) => {
+        match line_of {
+            LineOf::Permits(name) => {
                 let rows = NameState::open(db, name)?;
                 let list = |after, most| rows.holding(after, most);
-                let holders = self.marks.turn_page(site, me, MOST_CONNECTIONS, list)?;
+                let holders = self.marks.turn_page(line_of, me, MOST_CONNECTIONS, list)?;
                 Ok(LineInView { first: rows.first_waiting(WATCHERS)?, holders })
             }
-            QueuePosition::Items(name) => {
+            LineOf::Items(name) => {
                 let rows = QueueRows::open(db, name)?;
                 let list = |after, most| rows.workers(after, most);
-                let holders = self.marks.turn_page(site, me, MOST_CONNECTIONS, list)?;
+                let holders = self.marks.turn_page(line_of, me, MOST_CONNECTIONS, list)?;
                 Ok(LineInView { first: rows.first_idle(WATCHERS)?, holders })
             }
         }
     }
 
-    /// Watches the holders of a page at a site, and on its account no others that the page covers.
+    /// Watches the holders of a page at a line_of, and on its account no others that the page covers.
     /// Returns those to whom a connection failed. Beyond the most connections none is tried.
     pub(super) fn set(
         &mut self,
-        site: &QueuePosition,
+        line_of: &LineOf,
         page: &ClientPage,
         presences: &Presences,
     ) -> Vec<Inbox> {
         let is_missed = |inbox: &Inbox| !self.connect(*inbox, presences);
         let missed = page.clients.iter().copied().filter(is_missed).collect();
-        let mut wanted = self.wanted.remove(site).unwrap_or_default();
+        let mut wanted = self.wanted.remove(line_of).unwrap_or_default();
         wanted.retain(|inbox| !page.covers(*inbox));
         let is_watched = |inbox: &Inbox| self.connections.contains_key(inbox);
         wanted.extend(page.clients.iter().copied().filter(is_watched));
         if !wanted.is_empty() {
-            self.wanted.insert(site.clone(), wanted);
+            self.wanted.insert(line_of.clone(), wanted);
         }
         self.let_go();
         missed
     }
 
-    /// Watches nobody on account of other sites than these.
-    pub(super) fn retain(&mut self, is_kept: impl Fn(&QueuePosition) -> bool) {
-        self.wanted.retain(|site, _| is_kept(site));
+    /// Watches nobody on account of other lines than these.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&LineOf) -> bool) {
+        self.wanted.retain(|line_of, _| is_kept(line_of));
         self.let_go();
     }
 
-    /// Another site may still want a client that is not wanted at one any more.
+    /// Another line_of may still want a client that is not wanted at one any more.
     fn let_go(&mut self) {
         let wanted = &self.wanted;
         self.connections.retain(|inbox, _| wanted.values().any(|holders| holders.contains(inbox)));
@@ -115,11 +115,11 @@ impl HolderWatches {
         self.connections.iter().map(|(inbox, it)| (*inbox, Arc::clone(it))).collect()
     }
 
-    /// Lets go of those that hung up. Returns the sites where they were watched.
-    pub(super) fn take_hung_up(&mut self, hung_up: &[Inbox]) -> Vec<QueuePosition> {
+    /// Lets go of those that hung up. Returns the lines where they were watched.
+    pub(super) fn take_hung_up(&mut self, hung_up: &[Inbox]) -> Vec<LineOf> {
         hung_up.iter().for_each(|inbox| drop(self.connections.remove(inbox)));
         let of_them = |holders: &BTreeSet<Inbox>| hung_up.iter().any(|it| holders.contains(it));
-        let sites = self.wanted.iter().filter(|(_, holders)| of_them(holders));
-        sites.map(|(site, _)| site.clone()).collect()
+        let lines = self.wanted.iter().filter(|(_, holders)| of_them(holders));
+        lines.map(|(line_of, _)| line_of.clone()).collect()
     }
 }

@@ -9,7 +9,7 @@ mod queues;
 
 use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What, queue, time::UNBOUNDED};
 
-use super::line::QueuePosition;
+use super::line::LineOf;
 pub(super) use queues::encode_queue_wakeups;
 
 const VERSION: u8 = 1;
@@ -36,7 +36,7 @@ pub(super) enum Message {
     /// Something happened at one queue.
     Queue(Vec<queue::Wakeup>),
     /// You are first in line here and others hold now: watch them.
-    Watch(QueuePosition),
+    Watch(LineOf),
     /// More happened than fits.
     LookAgain,
     /// There is no room for another who watches you: accept those who wait.
@@ -53,10 +53,10 @@ pub(super) fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
     or_look_again(bytes)
 }
 
-pub(super) fn encode_watch(site: &QueuePosition) -> Vec<u8> {
-    match site {
-        QueuePosition::Permits(name) => start(WATCH, name),
-        QueuePosition::Items(name) => start(WATCH_WORKERS, name),
+pub(super) fn encode_watch(line_of: &LineOf) -> Vec<u8> {
+    match line_of {
+        LineOf::Permits(name) => start(WATCH, name),
+        LineOf::Items(name) => start(WATCH_WORKERS, name),
     }
 }
 
@@ -99,10 +99,8 @@ pub(super) fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
     let name = reader.text(length.into())?;
     match (version, kind) {
         (VERSION, WAKEUPS) => decode_wakeups(inbox, &Name::new(name).ok()?, reader),
-        (VERSION, WATCH) => Some(Message::Watch(QueuePosition::Permits(Name::new(name).ok()?))),
-        (VERSION, WATCH_WORKERS) => {
-            Some(Message::Watch(QueuePosition::Items(Name::new(name).ok()?)))
-        }
+        (VERSION, WATCH) => Some(Message::Watch(LineOf::Permits(Name::new(name).ok()?))),
+        (VERSION, WATCH_WORKERS) => Some(Message::Watch(LineOf::Items(Name::new(name).ok()?))),
         (VERSION, QUEUE) => queues::decode(inbox, &Name::new(name).ok()?, reader),
         (VERSION, LOOK_AGAIN) => Some(Message::LookAgain),
         (VERSION, ACCEPT) => Some(Message::Accept),

@@ -29,7 +29,7 @@ use seinpaal_proto::Wakeup;
 use super::{
     backlog::{Backlog, LogNeed},
     bell::Bell,
-    keeper::DiskKeeper,
+    disk::DiskThread,
     line::WaitingHere,
     parts::Parts,
     turn::{Tell, Turn},
@@ -50,7 +50,7 @@ pub(super) struct StoreThread {
     news: NewsSender,
     jobs: mpsc::Receiver<StoreJob>,
     bell: Arc<Bell>,
-    keeper: DiskKeeper,
+    disk_thread: DiskThread,
     backlog: Backlog,
     line: WaitingHere,
     watches: HolderWatches,
@@ -73,7 +73,7 @@ impl StoreThread {
         news: NewsSender,
         jobs: mpsc::Receiver<StoreJob>,
         bell: Arc<Bell>,
-        keeper: DiskKeeper,
+        disk_thread: DiskThread,
     ) -> Self {
         let (line, watches) = (WaitingHere::default(), HolderWatches::default());
         let tidy_at = Some(Instant::now() + IDLE);
@@ -86,7 +86,7 @@ impl StoreThread {
             news,
             jobs,
             bell,
-            keeper,
+            disk_thread,
             backlog,
             line,
             watches,
@@ -169,7 +169,7 @@ impl StoreThread {
                     wakeups.into_iter().for_each(|wakeup| self.tell_wakeup(wakeup));
                 }
                 Message::Queue(wakeups) => self.pass_on_queue_wakeups(wakeups),
-                Message::Watch(site) => self.look_soon(site),
+                Message::Watch(line_of) => self.look_soon(line_of),
                 Message::LookAgain => self.tell(News::LookAgain),
                 Message::Accept => self.parts.watchers.accept(),
             }
@@ -219,7 +219,7 @@ impl StoreThread {
         if need == LogNeed::Nothing {
             return;
         }
-        let under_way = self.keeper.write_back();
+        let under_way = self.disk_thread.write_back();
         if need == LogNeed::WriteBackFirst {
             let _ = under_way.recv(); // nothing is ever sent: it ends when all is done
         }
@@ -233,8 +233,8 @@ impl StoreThread {
         wakeups.for_each(|wakeup| self.tell_wakeup(wakeup));
         let wakeups = tell.queue_wakeups.into_iter();
         self.pass_on_queue_wakeups(wakeups.filter(|wakeup| wakeup.inbox == me).collect());
-        for (_, site) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {
-            self.look_soon(site);
+        for (_, line_of) in tell.watch.into_iter().filter(|(inbox, _)| *inbox == me) {
+            self.look_soon(line_of);
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn unnamed(root: &Path) -> Vec<Unnamed> {
     let mut found = Vec::new();
     for path in files(root) {
         let Ok(text) = fs::read_to_string(&path) else { continue };
-        let Some(language) = Language::of(&path, &text) else { continue };
+        let Some(language) = SourceKind::of(&path, &text) else { continue };
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         for paragraph in paragraphs(&text, language) {
             let place = format!("{shown}:{}", paragraph.line);
@@ -64,7 +64,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Language {
+enum SourceKind {
     Rust,
     Lua,
     /// Python, shell and TOML: a comment begins with `#`.
@@ -72,7 +72,7 @@ enum Language {
     Markdown,
 }
 
-impl Language {
+impl SourceKind {
     fn of(path: &Path, text: &str) -> Option<Self> {
         match path.extension().and_then(|end| end.to_str()) {
             // Their lines are the titles of other pages.
@@ -106,7 +106,7 @@ struct Paragraph {
     text: String,
 }
 
-fn paragraphs(text: &str, language: Language) -> Vec<Paragraph> {
+fn paragraphs(text: &str, language: SourceKind) -> Vec<Paragraph> {
     let mut found: Vec<Paragraph> = Vec::new();
     let mut before: Option<&str> = None;
     let mut is_code = false;
@@ -181,7 +181,7 @@ fn is_unnamed(sentence: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn found(text: &str, language: Language) -> Vec<String> {
+    fn found(text: &str, language: SourceKind) -> Vec<String> {
         let paragraphs = paragraphs(text, language);
         let all = paragraphs.iter().flat_map(|paragraph| sentences(&paragraph.text));
         all.filter(|sentence| is_unnamed(sentence)).map(str::to_owned).collect()
@@ -191,18 +191,21 @@ mod tests {
     fn a_sentence_without_a_named_subject_is_found_wherever_it_is_written() {
         let rust =
             "/// The holder. Who\n/// waits is served.\nfn f() {} // no\n    // What is sent.\n";
-        assert_eq!(found(rust, Language::Rust), ["Who waits is served.", "What is sent."]);
-        assert_eq!(found("-- Whoever asks.\n", Language::Lua), ["Whoever asks."]);
-        assert_eq!(found("x = 1\n# The same for items\n", Language::Hash), ["The same for items"]);
+        assert_eq!(found(rust, SourceKind::Rust), ["Who waits is served.", "What is sent."]);
+        assert_eq!(found("-- Whoever asks.\n", SourceKind::Lua), ["Whoever asks."]);
+        assert_eq!(
+            found("x = 1\n# The same for items\n", SourceKind::Hash),
+            ["The same for items"]
+        );
         let page = "One.\n- *So* it is, whoever\n  asks.\n\n| What it costs | 1 |\n";
         let told = ["*So* it is, whoever asks.", "What it costs"];
-        assert_eq!(found(page, Language::Markdown), told);
+        assert_eq!(found(page, SourceKind::Markdown), told);
     }
 
     #[test]
     fn questions_titles_and_code_may_begin_as_they_like() {
         let page = "# What it costs\n\nWho holds it? **What it costs.** Little.\n\n\
                     - [What is promised](guarantees.md)\n\n```\nWho am I\n```\n";
-        assert_eq!(found(page, Language::Markdown), [""; 0]);
+        assert_eq!(found(page, SourceKind::Markdown), [""; 0]);
     }
 }

@@ -23,7 +23,7 @@ pub struct Bounds {
     /// How many permits a request may ask for.
     pub weights: &'static [u32],
     /// How many requests each client may make.
-    pub wishes: u8,
+    pub wants: u8,
     /// How many requests of a client may hold or wait at a time.
     pub at_once: usize,
     /// How long a lease lasts, in ticks.
@@ -143,7 +143,7 @@ impl Bounds {
         clients: 2,
         limit: 1,
         weights: &[1],
-        wishes: 1,
+        wants: 1,
         at_once: 1,
         ttl: 6,
         place: 3,

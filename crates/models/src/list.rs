@@ -101,7 +101,7 @@ fn terms() -> [Bounds; 4] {
         Bounds { limit: 2, faults: 0, turns: 2, wakeups: 8, quiet_one_in: 64, ..Bounds::BASE };
     let pin = &[Steer::Pin(1), Steer::Unpin];
     [
-        Bounds { name: "terms-stated", rules: RULES, wishes: 2, turns: 0, ..base },
+        Bounds { name: "terms-stated", rules: RULES, wants: 2, turns: 0, ..base },
         Bounds {
             name: "terms-pinned",
             rules: &[Rule::Nothing, Rule::Refuse(2), Rule::Exact(2)],
@@ -164,7 +164,7 @@ fn asks() -> [Bounds; 5] {
         quiet_one_in: 64,
         ..Bounds::BASE
     };
-    let two = Bounds { limit: 2, wishes: 2, at_once: 2, ..base };
+    let two = Bounds { limit: 2, wants: 2, at_once: 2, ..base };
     [
         Bounds { name: "asks", ..base },
         Bounds { name: "asks-shared", clients: 1, turns: 3, ..two },
@@ -186,7 +186,7 @@ fn asks() -> [Bounds; 5] {
 /// Tasks of one client that take turns, so that a release proves what it hands over.
 fn turns() -> [Bounds; 3] {
     let base = Bounds {
-        wishes: 3,
+        wants: 3,
         at_once: 3,
         clients: 1,
         ttl: 4,
@@ -208,7 +208,7 @@ pub fn explored() -> Vec<Bounds> {
     let short = Bounds { ttl: 4, place: 2, ..base };
     let mut all = vec![
         Bounds { name: "calm", faults: 0, quiet_one_in: 1, ..base },
-        Bounds { name: "calm-places", faults: 0, place: 12, wishes: 2, quiet_one_in: 1, ..base },
+        Bounds { name: "calm-places", faults: 0, place: 12, wants: 2, quiet_one_in: 1, ..base },
         // The first waiter looks again after a quarter of the ttl, which is no sooner than its
         // place is renewed.
         Bounds { name: "calm-short-places", faults: 0, place: 5, quiet_one_in: 1, ..base },
@@ -217,7 +217,7 @@ pub fn explored() -> Vec<Bounds> {
     all.extend(ONE.map(|(name, kinds)| Bounds { name, kinds, ..short }));
     all.extend([
         Bounds { name: "weights", limit: 2, weights: &[1, 2], faults: 0, ..short },
-        Bounds { name: "two-each", limit: 2, wishes: 2, at_once: 2, faults: 0, ..short },
+        Bounds { name: "two-each", limit: 2, wants: 2, at_once: 2, faults: 0, ..short },
         Bounds { name: "three", clients: 3, faults: 0, ..short },
         Bounds { name: "everything", limit: 2, weights: &[1, 2], faults: 2, ..base },
         Bounds {
@@ -242,7 +242,7 @@ pub fn walked() -> Vec<Bounds> {
     let long = Bounds {
         limit: 2,
         weights: &[1, 2],
-        wishes: 20,
+        wants: 20,
         at_once: 3,
         faults: 40,
         copies: 4,

@@ -34,13 +34,13 @@ impl Plant {
             (Self::ByClient, Request::Release { ticket, .. } | Request::Cancel { ticket, .. }) => {
                 *ticket = held.unwrap_or(*ticket);
             }
-            (Self::NoDeadline, Request::Acquire(ask)) => ask.not_after = None,
-            (Self::WishLost, Request::Acquire(ask)) => ask.wishes = SlotNames::none(),
-            (Self::OneTooMany, Request::Acquire(ask)) => {
+            (Self::NoDeadline, Request::Acquire(want)) => want.not_after = None,
+            (Self::WishLost, Request::Acquire(want)) => want.wishes = SlotNames::none(),
+            (Self::OneTooMany, Request::Acquire(want)) => {
                 let one_more = |rule: &mut seinpaal_proto::LimitRule| {
                     rule.limit = Limit::new(rule.limit.get() + 1).unwrap_or(rule.limit);
                 };
-                ask.limit.iter_mut().for_each(one_more);
+                want.limit.iter_mut().for_each(one_more);
             }
             _ => {}
         }

@@ -95,7 +95,7 @@ pub(crate) struct Client {
     pub(crate) contact: Contact,
     /// The calls whose answers the client waits for, and since when.
     pub(crate) calls: Vec<(CallId, Micros)>,
-    pub(crate) wishes_left: u8,
+    pub(crate) wants_left: u8,
     pub(crate) wanted: Vec<Ticket>,
     pub(crate) held: Vec<PermitInProgram>,
 }
@@ -189,7 +189,7 @@ impl Client {
             life: Life::Alive,
             contact: Contact::Listening,
             calls: Vec::new(),
-            wishes_left: bounds.wishes,
+            wants_left: bounds.wants,
             wanted: Vec::new(),
             held: Vec::new(),
         }

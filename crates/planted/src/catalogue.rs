@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use seinpaal_proto::planted::Bug;
+use seinpaal_proto::planted::Mistake;
 
 /// A way to find mistakes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -79,8 +79,8 @@ impl fmt::Display for SuiteRun {
 
 /// The checks of this kind that look for a mistake. There are none if the check cannot see that
 /// part of the product.
-pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<SuiteRun> {
-    let is_of = |layers: &[&str]| layers.contains(&bug.layer());
+pub(crate) fn orders(mistake: Mistake, check: Suite) -> Vec<SuiteRun> {
+    let is_of = |layers: &[&str]| layers.contains(&mistake.layer());
     let one = |store, what| vec![SuiteRun::of(check, store, what)];
     match check {
         // Models have the ledger and sessions, and no store.
@@ -90,12 +90,12 @@ pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<SuiteRun> {
         Suite::Differential if is_of(&["ledger", "lua"]) => one("-", "all"),
         Suite::Differential if is_of(&["queue ledger", "queue lua"]) => one("-", "queues"),
         Suite::Conformance => {
-            let what = if bug.layer().starts_with("queue") { "queues" } else { "all" };
+            let what = if mistake.layer().starts_with("queue") { "queues" } else { "all" };
             let all = |store: &&'static str| SuiteRun::of(check, store, what);
-            conformance_stores(bug).iter().map(all).collect()
+            conformance_stores(mistake).iter().map(all).collect()
         }
         Suite::Torture => {
-            let (kind, faults) = torment(bug);
+            let (kind, faults) = torment(mistake);
             one(kind, faults)
         }
         Suite::Models | Suite::Differential => Vec::new(),
@@ -104,16 +104,16 @@ pub(crate) fn orders(bug: Bug, check: Suite) -> Vec<SuiteRun> {
 
 /// The conformance suite drives stores by hand, so it sees the mistakes of stores and of the
 /// ledger. Only the cases of alarms have sessions.
-fn conformance_stores(bug: Bug) -> &'static [&'static str] {
-    match bug {
-        Bug::EmbeddedDeathUnseen => &["embedded"],
-        Bug::EmbeddedStepNotWhole => &["embedded", "gate"],
-        Bug::RedisDeafAfterACut => &["redis", "cut"],
-        Bug::ReplicatedUnconfirmed => &["failover"],
-        Bug::QuorumOfAMinority => &["quorum"],
+fn conformance_stores(mistake: Mistake) -> &'static [&'static str] {
+    match mistake {
+        Mistake::EmbeddedDeathUnseen => &["embedded"],
+        Mistake::EmbeddedStepNotWhole => &["embedded", "gate"],
+        Mistake::RedisDeafAfterACut => &["redis", "cut"],
+        Mistake::ReplicatedUnconfirmed => &["failover"],
+        Mistake::QuorumOfAMinority => &["quorum"],
         // Mistakes of a session, which the cases of alarms find.
-        Bug::HandsOverUnproved | Bug::DangerBeforeRenewal => &["redis"],
-        _ => match bug.layer() {
+        Mistake::HandsOverUnproved | Mistake::DangerBeforeRenewal => &["redis"],
+        _ => match mistake.layer() {
             "ledger" | "queue ledger" => &["memory", "embedded"],
             "lua" | "queue lua" => &["redis"],
             "queue store" => &["embedded"],
@@ -123,17 +123,17 @@ fn conformance_stores(bug: Bug) -> &'static [&'static str] {
 }
 
 /// The store that has the mistake, and the faults that can bring it out.
-fn torment(bug: Bug) -> (&'static str, &'static str) {
+fn torment(mistake: Mistake) -> (&'static str, &'static str) {
     const LINKS: &str = "kill-worker,stop-worker,cut,lose-reply,partition,delay";
-    match bug {
-        Bug::ForgetsTickets | Bug::GrantsARetryAgain => ("zookeeper", LINKS),
-        Bug::ReplicatedUnconfirmed => ("sentinel", "fail-over"),
-        Bug::RedisDeafAfterACut => ("redis", "cut"),
-        Bug::QuorumOfAMinority => ("quorum", LINKS),
-        _ => match (bug.layer(), bug) {
+    match mistake {
+        Mistake::ForgetsTickets | Mistake::GrantsARetryAgain => ("zookeeper", LINKS),
+        Mistake::ReplicatedUnconfirmed => ("sentinel", "fail-over"),
+        Mistake::RedisDeafAfterACut => ("redis", "cut"),
+        Mistake::QuorumOfAMinority => ("quorum", LINKS),
+        _ => match (mistake.layer(), mistake) {
             ("queue ledger" | "queue store", _) => ("queue-embedded", "kill-worker,stop-worker"),
             ("queue session" | "queue lua", _) => ("queue-redis", LINKS),
-            ("ledger", _) | (_, Bug::EmbeddedDeathUnseen | Bug::EmbeddedStepNotWhole) => {
+            ("ledger", _) | (_, Mistake::EmbeddedDeathUnseen | Mistake::EmbeddedStepNotWhole) => {
                 ("embedded", "kill-worker,stop-worker")
             }
             _ => ("redis", LINKS),
@@ -142,57 +142,59 @@ fn torment(bug: Bug) -> (&'static str, &'static str) {
 }
 
 /// A check that is known to find a mistake quickly.
-pub(crate) fn cheapest(bug: Bug) -> SuiteRun {
-    match bug {
-        Bug::FenceIsTheClock | Bug::GrantsARetryAgain => models("calm"),
-        Bug::CancelsNothing | Bug::WaitsForWakeups => models("calm"),
-        Bug::CountsFromTheReply => models("delay"),
-        Bug::HandsOverUnproved => {
+pub(crate) fn cheapest(mistake: Mistake) -> SuiteRun {
+    match mistake {
+        Mistake::FenceIsTheClock | Mistake::GrantsARetryAgain => models("calm"),
+        Mistake::CancelsNothing | Mistake::WaitsForWakeups => models("calm"),
+        Mistake::CountsFromTheReply => models("delay"),
+        Mistake::HandsOverUnproved => {
             case("redis", "what_was_waited_for_is_certain_for_two_thirds_of_its_ttl")
         }
-        Bug::DangerBeforeRenewal => models("calm-short-places"),
-        Bug::SilenceIsNoLoss => models("pause"),
-        Bug::AsksOnce => models("break"),
-        Bug::AttachKeepsTheLease => {
+        Mistake::DangerBeforeRenewal => models("calm-short-places"),
+        Mistake::SilenceIsNoLoss => models("pause"),
+        Mistake::AsksOnce => models("break"),
+        Mistake::AttachKeepsTheLease => {
             case("memory", "attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before")
         }
-        Bug::RenewsWhatChangedHands => case(
+        Mistake::RenewsWhatChangedHands => case(
             "memory",
             "nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one",
         ),
-        Bug::HoldsUntold => {
+        Mistake::HoldsUntold => {
             case("memory", "a_snapshot_tells_how_long_the_last_holds_took_that_were_given_back")
         }
-        Bug::ReleasesUntold => case("memory", "a_holder_whose_ticket_somebody_gives_back_is_told"),
-        Bug::UnpinKeepsTheLimit => {
+        Mistake::ReleasesUntold => {
+            case("memory", "a_holder_whose_ticket_somebody_gives_back_is_told")
+        }
+        Mistake::UnpinKeepsTheLimit => {
             case("memory", "a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served")
         }
-        Bug::CancelRaisesNothing => case("memory", "a_cancel_that_overtakes_its_acquire_wins"),
-        Bug::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),
-        Bug::EmbeddedDeathUnseen => case("embedded", "what_a_dead_holder_held_is_free_at_once"),
+        Mistake::CancelRaisesNothing => case("memory", "a_cancel_that_overtakes_its_acquire_wins"),
+        Mistake::NewcomerPasses => case("memory", "a_newcomer_does_not_pass_a_waiter"),
+        Mistake::EmbeddedDeathUnseen => case("embedded", "what_a_dead_holder_held_is_free_at_once"),
         // A case of the suite finds it only if two clients meet within a step.
-        Bug::EmbeddedStepNotWhole => case("gate", "all"),
-        Bug::RedisDeafAfterACut => case("cut", "all"),
-        Bug::ReplicatedUnconfirmed => case("failover", "all"),
-        Bug::QuorumOfAMinority => case("quorum", "all"),
-        _ if bug.layer().starts_with("queue") => cheapest_of_queues(bug),
+        Mistake::EmbeddedStepNotWhole => case("gate", "all"),
+        Mistake::RedisDeafAfterACut => case("cut", "all"),
+        Mistake::ReplicatedUnconfirmed => case("failover", "all"),
+        Mistake::QuorumOfAMinority => case("quorum", "all"),
+        _ if mistake.layer().starts_with("queue") => cheapest_of_queues(mistake),
         _ => SuiteRun::of(Suite::Differential, "-", "all"),
     }
 }
 
-fn cheapest_of_queues(bug: Bug) -> SuiteRun {
-    match bug {
-        Bug::QueueLateEnds => {
+fn cheapest_of_queues(mistake: Mistake) -> SuiteRun {
+    match mistake {
+        Mistake::QueueLateEnds => {
             case("memory", "queues:a_late_end_of_a_delivery_is_lost_and_changes_nothing")
         }
-        Bug::QueueRepeats => models("queue-repeat"),
-        Bug::QueueGroupOneMore => models("queue-groups"),
-        Bug::QueueUncounted | Bug::QueuePlaceLost => models("queue-ends"),
-        Bug::QueueWatchUntold => models("queue-apart"),
-        Bug::QueueHintLost => models("queue-delayed"),
-        Bug::QueueLossUnheard => models("queue-cancel"),
-        Bug::QueueFromReply => models("queue-one-delay"),
-        Bug::QueueEmbeddedDeathKeeps => {
+        Mistake::QueueRepeats => models("queue-repeat"),
+        Mistake::QueueGroupOneMore => models("queue-groups"),
+        Mistake::QueueUncounted | Mistake::QueuePlaceLost => models("queue-ends"),
+        Mistake::QueueWatchUntold => models("queue-apart"),
+        Mistake::QueueHintLost => models("queue-delayed"),
+        Mistake::QueueLossUnheard => models("queue-cancel"),
+        Mistake::QueueFromReply => models("queue-one-delay"),
+        Mistake::QueueEmbeddedDeathKeeps => {
             case("embedded", "queues:an_item_whose_worker_died_is_delivered_again_at_once")
         }
         _ => SuiteRun::of(Suite::Differential, "-", "queues"),

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal_proto::planted::Bug;
+use seinpaal_proto::planted::Mistake;
 
 use crate::{catalogue::SuiteRun, choice::VARIABLE};
 
@@ -41,16 +41,16 @@ impl ChildVerdict {
     }
 
     /// Runs a check, with a mistake or without.
-    pub(crate) fn of(bug: Option<Bug>, orders: &SuiteRun) -> Self {
-        Self::try_of(bug, orders).unwrap_or_else(|error| Self::Failed(error.to_string()))
+    pub(crate) fn of(mistake: Option<Mistake>, orders: &SuiteRun) -> Self {
+        Self::try_of(mistake, orders).unwrap_or_else(|error| Self::Failed(error.to_string()))
     }
 
-    fn try_of(bug: Option<Bug>, orders: &SuiteRun) -> io::Result<Self> {
+    fn try_of(mistake: Option<Mistake>, orders: &SuiteRun) -> io::Result<Self> {
         let (mut said, mut complained) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let mut child = Command::new(env::current_exe()?)
             .arg("check")
             .args(orders.words())
-            .env(VARIABLE, bug.map_or("", Bug::name))
+            .env(VARIABLE, mistake.map_or("", Mistake::name))
             .stdin(Stdio::null())
             .stdout(said.try_clone()?)
             .stderr(complained.try_clone()?)

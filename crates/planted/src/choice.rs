@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use seinpaal_proto::planted::{Bug, choose};
+use seinpaal_proto::planted::{Mistake, choose};
 
 /// The variable that names the mistake of this process.
 pub(crate) const VARIABLE: &str = "SEINPAAL_PLANTED";
@@ -14,11 +14,11 @@ pub(crate) const VARIABLE: &str = "SEINPAAL_PLANTED";
 pub(crate) fn choose_from_environment() {
     static SAID: Once = Once::new();
     let name = std::env::var(VARIABLE).unwrap_or_default();
-    let bug = Bug::ALL.iter().copied().find(|bug| bug.name() == name);
-    assert!(bug.is_some() || name.is_empty(), "{VARIABLE}={name}: there is no such mistake");
-    choose(bug);
-    SAID.call_once(|| match bug {
-        Some(bug) => eprintln!("seinpaal: BUILT TO FAIL: {}", bug.says()),
+    let mistake = Mistake::ALL.iter().copied().find(|mistake| mistake.name() == name);
+    assert!(mistake.is_some() || name.is_empty(), "{VARIABLE}={name}: there is no such mistake");
+    choose(mistake);
+    SAID.call_once(|| match mistake {
+        Some(mistake) => eprintln!("seinpaal: BUILT TO FAIL: {}", mistake.says()),
         None => eprintln!("seinpaal: BUILT TO FAIL, and no mistake is chosen"),
     });
 }

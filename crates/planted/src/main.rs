@@ -22,7 +22,7 @@ mod torment;
 
 use std::{env, io, process::ExitCode};
 
-use seinpaal_proto::planted::Bug;
+use seinpaal_proto::planted::Mistake;
 
 use crate::{
     catalogue::{Suite, SuiteRun},
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["worker", orders @ ..] => be_worker(orders),
         ["check", orders @ ..] => be_check(orders),
-        ["all"] => table::all(Bug::ALL, true),
+        ["all"] => table::all(Mistake::ALL, true),
         ["none"] => table::all(&[], true),
         ["quick"] => table::quick(),
         names => some(names),
@@ -50,11 +50,12 @@ fn main() -> ExitCode {
 }
 
 fn some(names: &[&str]) -> ExitCode {
-    let bug = |name: &&str| Bug::ALL.iter().copied().find(|bug| bug.name() == *name);
-    match names.iter().map(bug).collect::<Option<Vec<Bug>>>() {
-        Some(bugs) if !bugs.is_empty() => table::all(&bugs, false),
+    let mistake =
+        |name: &&str| Mistake::ALL.iter().copied().find(|mistake| mistake.name() == *name);
+    match names.iter().map(mistake).collect::<Option<Vec<Mistake>>>() {
+        Some(mistakes) if !mistakes.is_empty() => table::all(&mistakes, false),
         _ => {
-            let known: Vec<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
+            let known: Vec<&str> = Mistake::ALL.iter().map(|mistake| mistake.name()).collect();
             eprintln!("{USAGE}\nknown are: {}", known.join(", "));
             ExitCode::from(2)
         }

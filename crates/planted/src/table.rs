@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use seinpaal_proto::planted::Bug;
+use seinpaal_proto::planted::Mistake;
 
 use crate::{
     catalogue::{Suite, SuiteRun, cheapest, orders},
@@ -21,13 +21,17 @@ const AT_ONCE: usize = 2;
 
 /// Runs every check for these mistakes. Ends with 1 if no check finds one of them, or if a check
 /// fails without a mistake.
-pub(crate) fn all(bugs: &[Bug], with_control: bool) -> ExitCode {
+pub(crate) fn all(mistakes: &[Mistake], with_control: bool) -> ExitCode {
     println!(
         "| mistake | in | models | differential | conformance | torture |\n|---|---|---|---|---|---|"
     );
-    let found = in_turn(bugs, |bug| row(*bug));
-    let hidden: Vec<&str> =
-        bugs.iter().zip(&found).filter(|(_, found)| !**found).map(|(bug, _)| bug.name()).collect();
+    let found = in_turn(mistakes, |mistake| row(*mistake));
+    let hidden: Vec<&str> = mistakes
+        .iter()
+        .zip(&found)
+        .filter(|(_, found)| !**found)
+        .map(|(mistake, _)| mistake.name())
+        .collect();
     let is_well = !with_control || control();
     if !hidden.is_empty() {
         println!("\nno check finds {}", hidden.join(", "));
@@ -37,23 +41,30 @@ pub(crate) fn all(bugs: &[Bug], with_control: bool) -> ExitCode {
 
 /// Looks for each mistake with one check that is known to find it.
 pub(crate) fn quick() -> ExitCode {
-    let found = in_turn(Bug::ALL, |bug| {
-        let orders = cheapest(*bug);
-        let verdict = ChildVerdict::of(Some(*bug), &orders);
-        println!("{}: {orders}: {}", bug.name(), words(&verdict));
+    let found = in_turn(Mistake::ALL, |mistake| {
+        let orders = cheapest(*mistake);
+        let verdict = ChildVerdict::of(Some(*mistake), &orders);
+        println!("{}: {orders}: {}", mistake.name(), words(&verdict));
         matches!(verdict, ChildVerdict::Broken(_))
     });
     if found.into_iter().all(|is_found| is_found) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn row(bug: Bug) -> bool {
+fn row(mistake: Mistake) -> bool {
     let cells = Suite::ALL.map(|check| {
-        let verdicts =
-            orders(bug, check).into_iter().map(|orders| ChildVerdict::of(Some(bug), &orders));
+        let verdicts = orders(mistake, check)
+            .into_iter()
+            .map(|orders| ChildVerdict::of(Some(mistake), &orders));
         verdicts.reduce(worse)
     });
     let shown: Vec<String> = cells.iter().map(cell).collect();
-    println!("| `{}`: {} | {} | {} |", bug.name(), bug.says(), bug.layer(), shown.join(" | "));
+    println!(
+        "| `{}`: {} | {} | {} |",
+        mistake.name(),
+        mistake.says(),
+        mistake.layer(),
+        shown.join(" | ")
+    );
     cells.iter().flatten().any(|verdict| matches!(verdict, ChildVerdict::Broken(_)))
 }
 
@@ -89,8 +100,8 @@ fn control() -> bool {
 /// Every check that looks for any mistake, once.
 fn every_check() -> Vec<SuiteRun> {
     let mut checks: Vec<SuiteRun> = Vec::new();
-    for bug in Bug::ALL {
-        for new in Suite::ALL.into_iter().flat_map(|check| orders(*bug, check)) {
+    for mistake in Mistake::ALL {
+        for new in Suite::ALL.into_iter().flat_map(|check| orders(*mistake, check)) {
             if !checks.contains(&new) {
                 checks.push(new);
             }

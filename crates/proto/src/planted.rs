@@ -10,24 +10,24 @@ compile_error!(
     "the feature `planted` puts mistakes in: it is for crates/planted, and never for a build that is used"
 );
 
-macro_rules! bugs {
-    ($($layer:literal { $($bug:ident $name:literal $says:literal,)* })*) => {
+macro_rules! mistakes {
+    ($($layer:literal { $($mistake:ident $name:literal $says:literal,)* })*) => {
         /// A mistake.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-        pub enum Bug {
-            $($(#[doc = $says] $bug,)*)*
+        pub enum Mistake {
+            $($(#[doc = $says] $mistake,)*)*
         }
 
         #[cfg(feature = "planted")]
-        impl Bug {
+        impl Mistake {
             /// All of them.
-            pub const ALL: &[Self] = &[$($(Self::$bug),*),*];
+            pub const ALL: &[Self] = &[$($(Self::$mistake),*),*];
 
             /// The name of the mistake.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
-                    $($(Self::$bug => $name,)*)*
+                    $($(Self::$mistake => $name,)*)*
                 }
             }
 
@@ -35,7 +35,7 @@ macro_rules! bugs {
             #[must_use]
             pub const fn says(self) -> &'static str {
                 match self {
-                    $($(Self::$bug => $says,)*)*
+                    $($(Self::$mistake => $says,)*)*
                 }
             }
 
@@ -43,14 +43,14 @@ macro_rules! bugs {
             #[must_use]
             pub const fn layer(self) -> &'static str {
                 match self {
-                    $($(Self::$bug => $layer,)*)*
+                    $($(Self::$mistake => $layer,)*)*
                 }
             }
         }
     };
 }
 
-bugs! {
+mistakes! {
     "ledger" {
         ForgetsTickets "forgets-tickets" "a ticket that is over is not remembered",
         CancelRaisesNothing "cancel-raises-nothing" "a cancel of a ticket that has not come does not raise its series",
@@ -118,20 +118,20 @@ static CHOSEN: (AtomicU8, [u8; 13]) = (AtomicU8::new(u8::MAX), *b"BUILT TO FAIL"
 
 /// Chooses the mistake of this process, or none.
 #[cfg(feature = "planted")]
-pub fn choose(bug: Option<Bug>) {
-    CHOSEN.0.store(bug.map_or(u8::MAX, |bug| bug as u8), Ordering::SeqCst);
+pub fn choose(mistake: Option<Mistake>) {
+    CHOSEN.0.store(mistake.map_or(u8::MAX, |mistake| mistake as u8), Ordering::SeqCst);
 }
 
 /// Returns whether this mistake is made.
 #[cfg(feature = "planted")]
 #[must_use]
-pub fn planted(bug: Bug) -> bool {
-    CHOSEN.0.load(Ordering::Relaxed) == bug as u8
+pub fn planted(mistake: Mistake) -> bool {
+    CHOSEN.0.load(Ordering::Relaxed) == mistake as u8
 }
 
 /// Never.
 #[cfg(not(feature = "planted"))]
 #[must_use]
-pub const fn planted(_: Bug) -> bool {
+pub const fn planted(_: Mistake) -> bool {
     false
 }

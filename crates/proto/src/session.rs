@@ -2,7 +2,7 @@
 //! what time it is.
 //!
 //! ```text
-//!   ask    acquire · release · cancel · attach · detach · ask          what the program wants
+//!   ask    acquire · release · cancel · attach · detach · one_off      what the program wants
 //!   told   learn_clock · handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
@@ -47,7 +47,7 @@ use alloc::{
 };
 
 pub use config::{JumpBound, SessionConfig};
-pub use event::{AcquireRefusal, AskId, Call, CallFailure, CallId, Event, Loss, Wish};
+pub use event::{AcquireRefusal, Call, CallFailure, CallId, Event, Loss, OneOffId, Want};
 pub use schedule::LeaseSchedule;
 
 use crate::{
@@ -81,7 +81,7 @@ pub struct Session {
     overtaking: usize,
     events: VecDeque<Event>,
     last_call: u64,
-    last_ask: u64,
+    last_one_off: u64,
     /// What the store's clock showed, and when it was asked.
     store_clock: Option<(Micros, Micros)>,
     /// Where the next number for jitter comes from.
@@ -114,7 +114,7 @@ impl Session {
             overtaking: 0,
             events: VecDeque::new(),
             last_call: 0,
-            last_ask: 0,
+            last_one_off: 0,
             store_clock: None,
             draws: inbox.0 as u64,
             numbers: 0,
@@ -159,7 +159,7 @@ impl Session {
         self.latest = now;
         match wakeup.what {
             What::Granted { .. } if !self.tickets.contains_key(&wakeup.ticket) => {
-                self.give_back(now, &wakeup.name, wakeup.ticket);
+                self.release_unwanted(now, &wakeup.name, wakeup.ticket);
             }
             What::Granted { fence, slots, limit } => {
                 // A wakeup has no names of slots. The renewal that proves the grant has them.

@@ -1,7 +1,7 @@
-//! A Redis or Valkey cluster: finds the node that owns a name's slot, and listens there.
+//! A Redis or Valkey cluster: finds the node that owns a name's hash slot, and listens there.
 //!
 //! ```text
-//!   call ──▶ slot ──▶ map ──▶ node ──▶ answer
+//!   call ──▶ hash slot ──▶ map ──▶ node ──▶ answer
 //!             ▲        ▲        │ MOVED: another node from now on · ASK: this once
 //!             └────────┴────────┘ TRYAGAIN, CLUSTERDOWN, nobody there: look at the map again
 //! ```
@@ -15,11 +15,11 @@ mod confirm;
 mod ears;
 mod examine;
 mod failures;
+mod hash_slots;
 mod listening;
 mod map;
 mod node;
 mod routing;
-mod slots;
 
 use std::{
     collections::HashMap,
@@ -37,18 +37,18 @@ use tokio::{sync::Notify, task::AbortHandle};
 
 pub(super) use self::confirm::ExecutedOnNode;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(super) use self::slots::{fuzz_redirection, fuzz_slots};
+pub(super) use self::hash_slots::{fuzz_hash_slots, fuzz_redirection};
 
 use self::{
     call::{NodeTask, ScriptCall},
     ears::Ears,
     failures::SharedFailures,
+    hash_slots::{HashSlotMap, NodeAddress},
     listening::keep,
     node::{ClusterNode, WiredScripts},
-    slots::{NodeAddress, SlotMap},
 };
 use super::{
-    keys::{Keys, slot_of},
+    keys::{Keys, hash_slot_of},
     script::{Mutation, ScriptKind, Scripts, Wire},
     server::ServerFindings,
 };
@@ -79,7 +79,7 @@ struct ClusterLinks {
     inbox: Inbox,
     news: NewsSender,
     scripts: Arc<WiredScripts>,
-    map: Mutex<SlotMap>,
+    map: Mutex<HashSlotMap>,
     /// How often the map was looked at. A caller that waited for `looking` sees by it that somebody
     /// else has looked meanwhile.
     looks: AtomicU64,
@@ -136,10 +136,10 @@ impl Cluster {
         }
     }
 
-    /// An answer about a name of this slot is overdue. If the link to its node was silent for so
+    /// An answer about a name of this hash slot is overdue. If the link to its node was silent for so
     /// long, the next call there opens a new one.
-    pub(super) fn reassure(&self, slot: u16, silence: Duration) {
-        let owner = self.shared.map().owner(slot).cloned();
+    pub(super) fn reassure(&self, hash_slot: u16, silence: Duration) {
+        let owner = self.shared.map().owner(hash_slot).cloned();
         if let Some(owner) = owner {
             self.shared.node(&owner).doubt(silence);
         }
@@ -161,9 +161,9 @@ impl Cluster {
     ) -> Result<(Value, ExecutedOnNode), StoreError> {
         // Written once, although the script may be sent to several nodes in turn.
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
-        let slot = keys.first().map(|key| slot_of(key)).unwrap_or_default();
+        let hash_slot = keys.first().map(|key| hash_slot_of(key)).unwrap_or_default();
         let call = ScriptCall { operation, keys, arguments, room };
-        let done = self.shared.route(slot, &NodeTask::Evaluate(&call)).await?;
+        let done = self.shared.route(hash_slot, &NodeTask::Evaluate(&call)).await?;
         Ok((done.answer, ExecutedOnNode(done.at)))
     }
 
@@ -264,7 +264,7 @@ impl ClusterLinks {
     }
 
     /// A poisoned lock does no harm, since nothing panics while the map is half changed.
-    fn map(&self) -> MutexGuard<'_, SlotMap> {
+    fn map(&self) -> MutexGuard<'_, HashSlotMap> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,7 +16,7 @@ use std::{
 };
 
 use redis::{Cmd, ToRedisArgs, Value};
-use seinpaal_proto::planted::{Bug, planted};
+use seinpaal_proto::planted::{Mistake, planted};
 use tokio::{task::AbortHandle, time::timeout};
 
 use super::{
@@ -116,7 +116,7 @@ impl Connection {
     /// Makes sure that as many replicas as are wanted have what this link wrote until now. If too
     /// few have it, a fail-over could undo it, and this is an error.
     pub(super) async fn confirm(&self, proof: ExecutedOnLink) -> Result<(), StoreError> {
-        let wanted = self.replicated().filter(|_| !planted(Bug::ReplicatedUnconfirmed));
+        let wanted = self.replicated().filter(|_| !planted(Mistake::ReplicatedUnconfirmed));
         let Some(wanted) = wanted else { return Ok(()) };
         // On the link that wrote: `WAIT` counts the writes of its own connection only.
         let count = self.replicas_of(proof).await?;

@@ -152,7 +152,7 @@ pub(super) fn of_call(error: &CallError, shown: &str) -> StoreError {
     if let (Some(code), false) = (error.code(), is_local(error.kind())) {
         return refused(code, error.detail().unwrap_or_default());
     }
-    let what = if error.is_timeout() { "did not answer in time" } else { "went away" };
+    let what = if error.is_timeout() { "did not answer in time" } else { "closed the connection" };
     let message = format!("{shown} {what}: the same request is sent again when it is back");
     StoreError::new(Unreachable, Unknown, message).caused_by(error.clone())
 }

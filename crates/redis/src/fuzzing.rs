@@ -5,7 +5,7 @@ use redis::{Value, parse_redis_value};
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Fence, Inbox, Kind, Name, Permits, Priority, Renew, Replies, Request,
     Ticket, Whom,
-    session::{Session, SessionConfig, Wish},
+    session::{Session, SessionConfig, Want},
     time::SECOND,
 };
 
@@ -91,10 +91,10 @@ fn tell_a_session(replies: Replies) {
     let name = Name::new("gpus").expect("that is a name");
     let mut tickets = Vec::new();
     for permits in [1, 2] {
-        tickets.push(session.acquire(SECOND, &name, wish(permits)));
+        tickets.push(session.acquire(SECOND, &name, want(permits)));
     }
     let strange = Ticket(77);
-    session.attach(SECOND, &name, strange, wish(1)).expect("it is not ours");
+    session.attach(SECOND, &name, strange, want(1)).expect("it is not ours");
     tickets.push(strange);
     let mut now = SECOND;
     for turn in 0..6 {
@@ -128,8 +128,8 @@ fn address_to(replies: &mut Replies, tickets: &[Ticket]) {
     }
 }
 
-fn wish(permits: u32) -> Wish {
-    Wish {
+fn want(permits: u32) -> Want {
+    Want {
         permits: Permits::new(permits).expect("in range"),
         kind: Kind::Semaphore,
         wishes: seinpaal_proto::SlotNames::none(),
@@ -154,7 +154,7 @@ pub fn wakeup(bytes: &[u8]) {
         let _ = slots.count();
     }
     let mut session = Session::new(Inbox(7), SessionConfig::default());
-    let ticket = session.acquire(SECOND, &wakeup.name, wish(1));
+    let ticket = session.acquire(SECOND, &wakeup.name, want(1));
     let _ = session.poll_call(SECOND);
     session.handle_wakeup(SECOND, seinpaal_proto::Wakeup { ticket, ..wakeup });
     session.handle_timeout(2 * SECOND);
@@ -175,7 +175,7 @@ pub fn cluster_slots(bytes: &[u8]) {
         cluster::fuzz_redirection(text);
     }
     if let Some(value) = value(bytes) {
-        cluster::fuzz_slots(&value);
+        cluster::fuzz_hash_slots(&value);
     }
 }
 

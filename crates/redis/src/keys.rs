@@ -7,7 +7,7 @@ use seinpaal_proto::{Inbox, Name};
 use seinpaal_store::guarded::{encode, hash_tag};
 
 /// Hash slots of a cluster.
-const SLOTS: u16 = 16_384;
+const HASH_SLOTS: u16 = 16_384;
 
 /// The prefix of keys and channels, unless the URL has another.
 pub(super) const DEFAULT_PREFIX: &str = "seinpaal:";
@@ -54,7 +54,7 @@ impl Keys {
         self.name_of(records.strip_suffix(":q")?)
     }
 
-    /// The channel where an inbox listens for one queue in a cluster, in the slot of the queue. The
+    /// The channel where an inbox listens for one queue in a cluster, in the hash slot of the queue. The
     /// scripts build the same channel.
     pub(super) fn channel_at_queue(&self, name: &Name, inbox: Inbox) -> String {
         let [records, _] = self.of_queue(name);
@@ -72,10 +72,10 @@ impl Keys {
     }
 
     /// Where the restart guard keeps its marker; in a cluster, one in each hash slot (0 to 16383).
-    pub(super) fn marker(&self, slot: Option<u16>) -> String {
-        match slot {
+    pub(super) fn marker(&self, hash_slot: Option<u16>) -> String {
+        match hash_slot {
             None => format!("{}guard", self.prefix),
-            Some(slot) => format!("{}guard:{{{}}}", self.prefix, slot_tag(slot)),
+            Some(hash_slot) => format!("{}guard:{{{}}}", self.prefix, tag_of_hash_slot(hash_slot)),
         }
     }
 
@@ -104,7 +104,7 @@ impl Keys {
         format!("{}inbox:{inbox}", self.prefix)
     }
 
-    /// The channel where an inbox listens for one name in a cluster, in the slot of the name. The
+    /// The channel where an inbox listens for one name in a cluster, in the hash slot of the name. The
     /// scripts build the same channel.
     pub(super) fn channel_at(&self, name: &Name, inbox: Inbox) -> String {
         let [records, _] = self.of(name);
@@ -135,14 +135,14 @@ fn decode(tag: &str) -> Option<String> {
     (!tag.contains(['{', '}'])).then_some(text)
 }
 
-/// The smallest number whose digits hash to a slot. The numbers of all slots are found once, when
+/// The smallest number whose digits hash to a hash slot. The numbers of all hash slots are found once, when
 /// the first is needed: hashing cannot be undone.
-fn slot_tag(slot: u16) -> u32 {
+fn tag_of_hash_slot(hash_slot: u16) -> u32 {
     static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
-        let mut tags = vec![None; usize::from(SLOTS)];
+        let mut tags = vec![None; usize::from(HASH_SLOTS)];
         let mut missing = tags.len();
         for tag in 0.. {
-            let place = &mut tags[usize::from(hash_slot(tag.to_string().as_bytes()))];
+            let place = &mut tags[usize::from(hash_slot_of_tag(tag.to_string().as_bytes()))];
             missing -= usize::from(place.is_none());
             place.get_or_insert(tag);
             if missing == 0 {
@@ -151,12 +151,12 @@ fn slot_tag(slot: u16) -> u32 {
         }
         tags.into_iter().flatten().collect()
     });
-    TAGS[usize::from(slot % SLOTS)]
+    TAGS[usize::from(hash_slot % HASH_SLOTS)]
 }
 
-/// The slot of a key.
-pub(super) fn slot_of(key: &[u8]) -> u16 {
-    hash_slot(tag_of(key))
+/// The hash slot of a key.
+pub(super) fn hash_slot_of(key: &[u8]) -> u16 {
+    hash_slot_of_tag(tag_of(key))
 }
 
 /// The part of a key that is hashed: the text between its first braces, if there is any.
@@ -169,14 +169,14 @@ pub(super) fn tag_of(key: &[u8]) -> &[u8] {
     }
 }
 
-/// The slot of a hash tag: CRC-16/XMODEM, as the cluster specification says.
-pub(super) fn hash_slot(tag: &[u8]) -> u16 {
+/// The hash slot of a hash tag: CRC-16/XMODEM, as the cluster specification says.
+pub(super) fn hash_slot_of_tag(tag: &[u8]) -> u16 {
     let crc = tag.iter().fold(0u16, |crc, byte| {
         (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| {
             if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 }
         })
     });
-    crc % SLOTS
+    crc % HASH_SLOTS
 }
 
 fn escape_glob(text: &str) -> String {
@@ -223,13 +223,13 @@ mod tests {
 
     #[test]
     fn each_hash_slot_has_a_marker_of_its_own_in_it() {
-        assert_eq!(hash_slot(b"123456789"), 0x31c3);
+        assert_eq!(hash_slot_of_tag(b"123456789"), 0x31c3);
         let keys = Keys::new(DEFAULT_PREFIX).unwrap();
         assert_eq!(keys.marker(None), "seinpaal:guard");
-        for slot in 0..SLOTS {
-            let marker = keys.marker(Some(slot));
+        for hash_slot in 0..HASH_SLOTS {
+            let marker = keys.marker(Some(hash_slot));
             let tag = marker.strip_prefix("seinpaal:guard:{").unwrap().strip_suffix('}').unwrap();
-            assert_eq!(hash_slot(tag.as_bytes()), slot, "{marker}");
+            assert_eq!(hash_slot_of_tag(tag.as_bytes()), hash_slot, "{marker}");
             assert_eq!(keys.name_of(&marker), None);
         }
     }
@@ -240,9 +240,9 @@ mod tests {
         for text in ["gpus", "a{b}c", "}{", "100%", "zürich 東京"] {
             let name = Name::new(text).unwrap();
             let [records, order] = keys.of(&name);
-            let slot = hash_slot(tag_of(records.as_bytes()));
+            let hash_slot = hash_slot_of_tag(tag_of(records.as_bytes()));
             for key in [order, keys.write(&name, 7), format!("{}:total", hash_tag(text))] {
-                assert_eq!(hash_slot(tag_of(key.as_bytes())), slot, "{key}");
+                assert_eq!(hash_slot_of_tag(tag_of(key.as_bytes())), hash_slot, "{key}");
             }
         }
         for (key, tag) in [("{}a", "{}a"), ("a{b", "a{b"), ("x{a}{b}", "a"), ("{{a}}", "{a")] {
@@ -259,10 +259,10 @@ mod tests {
             assert_eq!(keys.queue_of(&queue), Some(name.clone()));
             assert_eq!((keys.name_of(&queue), keys.queue_of(&semaphore)), (None, None));
             assert_eq!((keys.name_of(&order), keys.queue_of(&order)), (None, None));
-            let slot = hash_slot(tag_of(semaphore.as_bytes()));
+            let hash_slot = hash_slot_of_tag(tag_of(semaphore.as_bytes()));
             let channel = keys.channel_at_queue(&name, Inbox(1));
             for key in [&queue, &order, &channel] {
-                assert_eq!(hash_slot(tag_of(key.as_bytes())), slot, "{key}");
+                assert_eq!(hash_slot_of_tag(tag_of(key.as_bytes())), hash_slot, "{key}");
                 assert!(keys.is_ours(key.as_bytes()), "{key}");
             }
         }

@@ -140,7 +140,7 @@ impl RedisStore {
     fn keys_of(&self, batch: &Batch) -> Vec<String> {
         let mut keys = Vec::from(self.keys.of(&batch.name));
         if self.guard.is_some() {
-            keys.push(self.keys.marker(self.servers.slot_of(&keys[0])));
+            keys.push(self.keys.marker(self.servers.hash_slot_of(&keys[0])));
         }
         keys
     }

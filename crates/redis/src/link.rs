@@ -156,8 +156,9 @@ impl Link {
         on_loss: OnLoss,
     ) -> Result<Self, LinkFailure> {
         let config = config(options).set_push_sender(on_push(options, on_loss));
-        let patience = options.endpoint.connect_timeout();
-        let mut commands = Commands::open(url, ProtocolVersion::RESP3, config, patience).await?;
+        let longest_wait = options.endpoint.connect_timeout();
+        let mut commands =
+            Commands::open(url, ProtocolVersion::RESP3, config, longest_wait).await?;
         let site = ServerLook::look(&mut commands, options, url).await?;
         let subscribed = commands.subscribe(options.keys.channel(options.inbox)).await;
         subscribed.map_err(|refused| refused_inbox(refused, options, url))?;
@@ -169,10 +170,11 @@ impl Link {
         url: &RedisUrl,
         on_loss: OnLoss,
     ) -> Result<Self, LinkFailure> {
-        let (config, patience) = (config(options), options.endpoint.connect_timeout());
-        let mut commands = Commands::open(url, ProtocolVersion::RESP2, config, patience).await?;
+        let (config, longest_wait) = (config(options), options.endpoint.connect_timeout());
+        let mut commands =
+            Commands::open(url, ProtocolVersion::RESP2, config, longest_wait).await?;
         let site = ServerLook::look(&mut commands, options, url).await?.over_resp2(url);
-        let subscribed = timeout(patience, subscribe(url, options, patience)).await;
+        let subscribed = timeout(longest_wait, subscribe(url, options, longest_wait)).await;
         let pubsub = subscribed.unwrap_or(Err(TransportFault::Slow.into()));
         let pubsub = pubsub.map_err(|refused| refused_inbox(refused, options, url))?;
         let subscriber = Some(Arc::new(Subscriber::start(pubsub, options.clone(), on_loss)));
@@ -258,9 +260,9 @@ fn on_push(
 async fn subscribe(
     url: &RedisUrl,
     options: &ConnectOptions,
-    patience: Duration,
+    longest_wait: Duration,
 ) -> CommandAnswer<PubSub> {
-    let mut pubsub = transport::open_pubsub(url, patience).await?;
+    let mut pubsub = transport::open_pubsub(url, longest_wait).await?;
     pubsub.subscribe(options.keys.channel(options.inbox)).await?;
     Ok(pubsub)
 }

@@ -1,7 +1,7 @@
 //! Queues: one script for all batches, on two keys of their own beside those of a semaphore of the
 //! same name.
 
-mod ask;
+mod arguments;
 pub(super) mod pieces;
 mod reply;
 mod straight;
@@ -25,9 +25,9 @@ use seinpaal_store::StoreError;
 
 impl RedisStore {
     pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
-        ask::refuse_too_much(batch)?;
+        arguments::refuse_too_much(batch)?;
         let keys = self.keys.of_queue(&batch.name);
-        let arguments = ask::arguments(batch, self.given_now());
+        let arguments = arguments::arguments(batch, self.given_now());
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
             self.servers.evaluate(ScriptKind::Queue, &keys, &arguments, room_of(batch)).await?;

@@ -107,9 +107,9 @@ impl Replicas {
     }
 }
 
-async fn wait(commands: &mut Commands, wanted: u32, patience: Duration) -> CommandAnswer<u32> {
+async fn wait(commands: &mut Commands, wanted: u32, longest_wait: Duration) -> CommandAnswer<u32> {
     let mut wait = redis::cmd("WAIT");
-    wait.arg(wanted).arg(patience.as_millis().to_string());
+    wait.arg(wanted).arg(longest_wait.as_millis().to_string());
     match commands.send(&wait).await? {
         Value::ServerError(refused) => Err(RedisError::from(refused).into()),
         value => redis::from_redis_value(value).map_err(|bad| RedisError::from(bad).into()),

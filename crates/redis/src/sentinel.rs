@@ -38,12 +38,12 @@ pub(super) struct Sighting {
 /// configuration epoch.
 pub(super) async fn find_master(
     url: &SentinelUrl,
-    patience: Duration,
+    longest_wait: Duration,
 ) -> Result<RedisUrl, StoreError> {
-    let ask = |(host, port): &(String, u16)| ask(url, host.clone(), *port, patience);
+    let ask = |(host, port): &(String, u16)| ask(url, host.clone(), *port, longest_wait);
     let mut answers: FuturesUnordered<_> = url.sentinels.iter().map(ask).collect();
     let (mut best, mut refusals): (Option<Sighting>, _) = (None, Vec::new());
-    let mut until = Instant::now() + patience;
+    let mut until = Instant::now() + longest_wait;
     while let Ok(Some(answer)) = timeout_at(until, answers.next()).await {
         match answer {
             Ok(seen) => {
@@ -63,11 +63,11 @@ async fn ask(
     url: &SentinelUrl,
     host: String,
     port: u16,
-    patience: Duration,
+    longest_wait: Duration,
 ) -> Result<Sighting, StoreError> {
     let shown = shown(&host, port);
-    let asked = question(url.sentinel(host, port), &url.master, patience);
-    let answer = timeout(patience, asked).await.unwrap_or(Err(TransportFault::Slow.into()));
+    let asked = question(url.sentinel(host, port), &url.master, longest_wait);
+    let answer = timeout(longest_wait, asked).await.unwrap_or(Err(TransportFault::Slow.into()));
     match answer.map_err(|error| error::of_connecting(&error, &shown))?.as_mut_slice() {
         [address, details] => {
             sighting(url, &shown, std::mem::take(address), std::mem::take(details))
@@ -79,10 +79,10 @@ async fn ask(
 async fn question(
     sentinel: RedisUrl,
     master: &str,
-    patience: Duration,
+    longest_wait: Duration,
 ) -> CommandAnswer<Vec<Value>> {
     let (config, protocol) = (AsyncConnectionConfig::new(), ProtocolVersion::RESP2);
-    let mut connection = Commands::open(&sentinel, protocol, config, patience).await?;
+    let mut connection = Commands::open(&sentinel, protocol, config, longest_wait).await?;
     let mut both = redis::pipe();
     both.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(master);
     both.cmd("SENTINEL").arg("MASTER").arg(master);

@@ -8,7 +8,7 @@ use seinpaal_proto::{Batch, Replies, Reply, queue};
 use super::{
     cluster::{self, Cluster, Master},
     connection::{self, Connection},
-    keys::slot_of,
+    keys::hash_slot_of,
     misconfigured,
     script::{ScriptKind, Scripts},
 };
@@ -70,7 +70,7 @@ impl Servers {
     pub(super) async fn reassure(&self, key: &str, silence: Duration) {
         match self {
             Self::One { connection, .. } => connection.reassure(silence).await,
-            Self::Cluster(cluster) => cluster.reassure(slot_of(key.as_bytes()), silence),
+            Self::Cluster(cluster) => cluster.reassure(hash_slot_of(key.as_bytes()), silence),
         }
     }
 
@@ -129,8 +129,8 @@ impl Servers {
     }
 
     /// The slot of a key, if there are slots.
-    pub(super) fn slot_of(&self, key: &str) -> Option<u16> {
-        matches!(self, Self::Cluster(_)).then(|| slot_of(key.as_bytes()))
+    pub(super) fn hash_slot_of(&self, key: &str) -> Option<u16> {
+        matches!(self, Self::Cluster(_)).then(|| hash_slot_of(key.as_bytes()))
     }
 
     /// Tells the connections what the replies to a batch mean for them.

@@ -132,9 +132,9 @@ impl Commands {
         url: &RedisUrl,
         protocol: ProtocolVersion,
         config: AsyncConnectionConfig,
-        patience: Duration,
+        longest_wait: Duration,
     ) -> CommandAnswer<Self> {
-        in_time(patience, async {
+        in_time(longest_wait, async {
             let (stream, watched) = Stream::open(url).await?;
             let login = login(url, protocol);
             let opened = MultiplexedConnection::new_with_config(&login, stream, config).await;
@@ -200,8 +200,8 @@ impl Commands {
 }
 
 /// A connection for a subscription and nothing else, over RESP2.
-pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> CommandAnswer<PubSub> {
-    in_time(patience, async {
+pub(super) async fn open_pubsub(url: &RedisUrl, longest_wait: Duration) -> CommandAnswer<PubSub> {
+    in_time(longest_wait, async {
         let (stream, watched) = Stream::open(url).await?;
         let opened = PubSub::new(&login(url, ProtocolVersion::RESP2), stream).await;
         opened.map_err(|error| watched.explain(error))
@@ -210,10 +210,10 @@ pub(super) async fn open_pubsub(url: &RedisUrl, patience: Duration) -> CommandAn
 }
 
 async fn in_time<T>(
-    patience: Duration,
+    longest_wait: Duration,
     opening: impl Future<Output = CommandAnswer<T>>,
 ) -> CommandAnswer<T> {
-    timeout(patience, opening).await.unwrap_or(Err(TransportFault::Slow.into()))
+    timeout(longest_wait, opening).await.unwrap_or(Err(TransportFault::Slow.into()))
 }
 
 fn login(url: &RedisUrl, protocol: ProtocolVersion) -> RedisConnectionInfo {

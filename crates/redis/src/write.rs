@@ -9,14 +9,14 @@ use redis::Value as Answer;
 use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
-use super::{RedisStore, error::one_line, keys::slot_of, script::ScriptKind};
+use super::{RedisStore, error::one_line, keys::hash_slot_of, script::ScriptKind};
 use seinpaal_store::{
     Certainty, StoreError, StoreErrorKind, boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
 };
 
 /// For how long a group is sent again and may be executed, in microseconds.
-const PATIENCE: u64 = 10_000_000;
+const WRITE_TIMEOUT: u64 = 10_000_000;
 /// How many bytes the commands of a group may answer. They may answer values that were there
 /// before.
 const GROUP_ROOM: usize = 64 << 20;
@@ -28,7 +28,7 @@ impl RedisStore {
         let keys = self.keys_of_write(write)?;
         // The second round goes by a new reading of the server's clock.
         for _ in 0..2 {
-            let not_after = self.server_now(&write.name).await? + PATIENCE;
+            let not_after = self.server_now(&write.name).await? + WRITE_TIMEOUT;
             let arguments = arguments(write, self.inbox, self.given_now(), not_after);
             if let Some(outcome) = self.repeat(&keys, &arguments).await {
                 return outcome;
@@ -42,7 +42,7 @@ impl RedisStore {
     /// Sends a group until it is answered. All tries have one deadline. `None`: it came too late,
     /// and nothing was written.
     async fn repeat(&self, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> GroupEnd {
-        let give_up = boottime::now() + PATIENCE;
+        let give_up = boottime::now() + WRITE_TIMEOUT;
         let mut doubt = None;
         loop {
             let error = match self.evaluate_write(keys, arguments).await {
@@ -83,7 +83,7 @@ impl RedisStore {
     /// with one of these.
     fn keys_of_write(&self, write: &GuardedWrite) -> Result<Vec<Vec<u8>>, GuardedError> {
         let [records, order] = self.keys.of(&write.name);
-        let slot = self.servers.slot_of(&records);
+        let hash_slot = self.servers.hash_slot_of(&records);
         let id = self.keys.write(&write.name, write.id);
         let mut keys = vec![records.into_bytes(), order.into_bytes(), id.into_bytes()];
         for command in &write.group.commands {
@@ -91,8 +91,8 @@ impl RedisStore {
             if self.keys.is_ours(&command.key) {
                 return Err(BadGroup::OurKey(shown()).into());
             }
-            if slot.is_some_and(|slot| slot_of(&command.key) != slot) {
-                return Err(GuardedError::OtherSlot(shown()));
+            if hash_slot.is_some_and(|hash_slot| hash_slot_of(&command.key) != hash_slot) {
+                return Err(GuardedError::OtherHashSlot(shown()));
             }
             keys.push(command.key.clone());
         }

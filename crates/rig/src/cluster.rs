@@ -1,7 +1,7 @@
 //! Redis clusters: real nodes on free ports. They end when their handle is dropped.
 
+mod hash_slots;
 mod node;
-mod slots;
 
 use std::{
     mem,
@@ -19,7 +19,7 @@ use crate::{
 /// living node can be silent for longer than the usual time, and the replica that takes its place
 /// lacks the last writes.
 const PATIENT: &str = "15000";
-const SLOTS: usize = 16384;
+const HASH_SLOTS: usize = 16384;
 
 /// A cluster. Its nodes are killed, by their process ids, when it is dropped.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl RedisCluster {
         format!("redis+cluster://{}", nodes.collect::<Vec<_>>().join(","))
     }
 
-    /// Adds a master without slots, and waits until all nodes know it.
+    /// Adds a master without hash slots, and waits until all nodes know it.
     ///
     /// # Panics
     /// If they do not come to agree.
@@ -156,7 +156,7 @@ impl RedisCluster {
 
     fn share_out(&self, masters: usize) {
         for (i, node) in self.nodes.iter().take(masters).enumerate() {
-            let (first, last) = (SLOTS * i / masters, SLOTS * (i + 1) / masters - 1);
+            let (first, last) = (HASH_SLOTS * i / masters, HASH_SLOTS * (i + 1) / masters - 1);
             node.say(&["CLUSTER", "SET-CONFIG-EPOCH", &(i + 1).to_string()]);
             node.say(&["CLUSTER", "ADDSLOTSRANGE", &first.to_string(), &last.to_string()]);
         }

@@ -11,9 +11,10 @@ use std::{
 ///
 /// # Errors
 /// If the server is not there, is silent for so long, or refuses.
-pub fn say(port: u16, words: &[&str], patience: Duration) -> io::Result<Vec<String>> {
-    let stream = TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], port)), patience)?;
-    stream.set_read_timeout(Some(patience))?;
+pub fn say(port: u16, words: &[&str], longest_wait: Duration) -> io::Result<Vec<String>> {
+    let stream =
+        TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], port)), longest_wait)?;
+    stream.set_read_timeout(Some(longest_wait))?;
     say_on(stream, words)
 }
 

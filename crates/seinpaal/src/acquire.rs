@@ -1,8 +1,8 @@
 //! Requests for permits. A program describes a request by its methods, and then awaits it.
 
-mod asking;
 mod attach;
 mod options;
+mod pending;
 mod together;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -21,7 +21,7 @@ use crate::{
     request::{Described, request},
     seinpaal::Seinpaal,
 };
-use asking::{Asking, Begun, ask, begun};
+use pending::{Begun, PendingAcquire, begin, begun};
 
 /// A request for permits that waits for its turn. It is a future, and sends nothing before it is
 /// polled. Its methods describe the request, and change nothing once it has been polled.
@@ -30,7 +30,7 @@ use asking::{Asking, Begun, ask, begun};
 /// permits, which so holds them back while it is first in line.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the queue and gives back what may have been granted
+/// Dropping the future, at any point, leaves the line and gives back what may have been granted
 /// meanwhile. A new request starts at the end of the line. So in a loop with `select!`, poll `&mut`
 /// the same request:
 ///
@@ -195,13 +195,13 @@ impl Waited {
         begun(self.begin(deadline))
     }
 
-    fn begin(self, deadline: Option<Micros>) -> Result<Asking, AcquireError> {
+    fn begin(self, deadline: Option<Micros>) -> Result<PendingAcquire, AcquireError> {
         let handle = &self.options.seinpaal.handle;
         let mut wanted = self.options.wanted()?;
         wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
         let own = self.timeout.map(|timeout| handle.clock().after(timeout));
         wanted.deadline = own.into_iter().chain(deadline).min();
-        Ok(ask(handle, wanted, self.on_queued))
+        Ok(begin(handle, wanted, self.on_queued))
     }
 }
 
@@ -223,11 +223,11 @@ impl Tried {
         })
     }
 
-    fn begin(self) -> Result<Asking, AcquireError> {
+    fn begin(self) -> Result<PendingAcquire, AcquireError> {
         let handle = &self.options.seinpaal.handle;
         let mut wanted = self.options.wanted()?;
         wanted.deadline = Some(handle.clock().after(self.timeout));
-        Ok(ask(handle, wanted, None))
+        Ok(begin(handle, wanted, None))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::{
 /// ones meanwhile.
 ///
 /// # Cancel safety
-/// Dropping the future, at any point, leaves the queue and gives back what it had.
+/// Dropping the future, at any point, leaves the line and gives back what it had.
 ///
 /// # Errors
 /// [`AcquireAllError`] names the request that failed. What had been granted by then is given back.

@@ -26,7 +26,6 @@
 //! 0053-a-lone-request-is-sent-by-its-caller.md for a server).
 
 mod answers;
-mod asks;
 mod command;
 mod dispatch;
 mod errors;
@@ -40,6 +39,7 @@ mod handle;
 mod journal;
 mod lease;
 mod making;
+mod one_offs;
 mod parting;
 #[cfg(test)]
 mod plain_request;
@@ -65,7 +65,7 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{
-    AcquireRequest, AskResult, DetachResult, DriverCommand, Giving, OnQueued, OpenStore,
+    AcquireRequest, DetachResult, DriverCommand, Giving, OnQueued, OneOffResult, OpenStore,
     ReleaseReply, WantedPermits,
 };
 pub(crate) use errors::{internal, is_closed, misfit};
@@ -74,7 +74,7 @@ pub(crate) use lease::{GrantInHand, LeaseInHand};
 pub(crate) use parting::part;
 pub use pulse::Outage;
 pub(crate) use pulse::Pulse;
-pub(crate) use queue_command::{Handed, NotDone, QueueAskResult, QueueCommand, WantedItems};
+pub(crate) use queue_command::{Handed, NotDone, QueueCommand, QueueOneOffResult, WantedItems};
 
 use crate::{
     boottime::ClientClock,
@@ -82,10 +82,10 @@ use crate::{
     store::{BoxFuture, News, Store, StoreError},
 };
 use answers::EndedCall;
-use asks::Asks;
 use dispatch::WaitingCallers;
 use errors::silence;
 pub(crate) use figures::RequestFigure;
+use one_offs::OneOffs;
 use queues::QueueSessions;
 pub(crate) use releases::ANSWER;
 pub(crate) use shared::SharedDriver;
@@ -128,7 +128,7 @@ struct Driver {
     /// connection is closed.
     store_tasks: FuturesUnordered<BoxFuture<'static, ()>>,
     waiting: WaitingCallers,
-    asks: Asks,
+    one_offs: OneOffs,
     /// How the last call failed, if it did. Callers are told this error where the session has none.
     last_error: Option<StoreError>,
     /// Set when the connection was closed.
@@ -164,7 +164,7 @@ impl Driver {
             under_way: FuturesUnordered::new(),
             store_tasks: FuturesUnordered::new(),
             waiting: WaitingCallers::default(),
-            asks: Asks::default(),
+            one_offs: OneOffs::default(),
             last_error: None,
             closing: None,
             together: Vec::new(),
@@ -221,7 +221,7 @@ impl Driver {
     }
 
     fn next_timeout(&self) -> Option<u64> {
-        let overdue = [self.waiting.next_overdue(), self.asks.next_overdue(), self.closed_by()];
+        let overdue = [self.waiting.next_overdue(), self.one_offs.next_overdue(), self.closed_by()];
         let own = overdue.into_iter().flatten();
         let sessions = self.session.poll_timeout().into_iter().chain(self.queues.next_timeout());
         sessions.chain(own).min()
@@ -230,9 +230,9 @@ impl Driver {
     /// Ends requests that the store has not answered in time.
     fn answer_overdue(&mut self, now: u64) {
         self.answer_overdue_releases(now);
-        while let Some(ask) = self.asks.overdue(now) {
+        while let Some(one_off) = self.one_offs.overdue(now) {
             let silence = self.silence();
-            self.asks.answer(ask, Err(silence));
+            self.one_offs.answer(one_off, Err(silence));
         }
     }
 

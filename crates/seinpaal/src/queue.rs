@@ -31,7 +31,7 @@ pub use spread::Spread;
 pub use worker::{Counts, GiveBack, Worker};
 
 use crate::{
-    driver::{DriverCommand, NotDone, QueueAskResult, QueueCommand},
+    driver::{DriverCommand, NotDone, QueueCommand, QueueOneOffResult},
     error::BadSetting,
     seinpaal::Seinpaal,
 };
@@ -224,7 +224,7 @@ impl Queue {
     }
 
     /// Sends many requests. Returns the answer to each, in order.
-    async fn ask_all(&self, name: Name, requests: Vec<Request>) -> Vec<QueueAskResult> {
+    async fn ask_all(&self, name: Name, requests: Vec<Request>) -> Vec<QueueOneOffResult> {
         let (asks, answers): (Vec<_>, Vec<_>) = requests
             .into_iter()
             .map(|request| {
@@ -236,7 +236,7 @@ impl Queue {
         // Read before the command is sent: what is sent to a closed connection is not done, and
         // what was sent before the close may have been.
         let is_gone = handle.is_gone();
-        self.send(name, QueueCommand::Ask(asks));
+        self.send(name, QueueCommand::OneOffs(asks));
         let gone =
             |_| Err(if is_gone { NotDone::Refused } else { NotDone::Unknown }(handle.gone()));
         let answers = answers.into_iter().map(|answer| async { answer.await.unwrap_or_else(gone) });

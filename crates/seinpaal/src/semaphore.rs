@@ -231,7 +231,7 @@ impl Semaphore {
         let timeout = if matches!(request, Request::Inspect { .. }) { LOOK } else { PROMPT };
         let (reply, answer) = oneshot::channel();
         let request = Box::new(request);
-        handle.send(DriverCommand::Ask { name, request, as_nobody, timeout, reply });
+        handle.send(DriverCommand::OneOff { name, request, as_nobody, timeout, reply });
         Ok(answer.await.map_err(|_| handle.gone())??)
     }
 }

@@ -27,7 +27,7 @@ use tokio::{
 };
 
 /// Far longer than anything here takes.
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 
 #[test]
 fn a_client_process() {
@@ -46,7 +46,7 @@ fn made() -> tempfile::TempDir {
 
 async fn open(dir: &Path) -> (Arc<EmbeddedStore>, Inbox, UnboundedReceiver<News>) {
     let (inbox, (news, heard)) = (Inbox(unique()), unbounded_channel());
-    let opening = timeout(LONG, EmbeddedStore::open_soon(dir, inbox, news));
+    let opening = timeout(BOUND, EmbeddedStore::open_soon(dir, inbox, news));
     (opening.await.unwrap().unwrap(), inbox, heard)
 }
 
@@ -102,7 +102,7 @@ async fn a_holder_that_asks_for_nothing_more_hears_of_an_eviction() {
     let operator = EmbeddedStore::open(dir.path(), other, unbounded_channel().0).unwrap();
     let ticket = Ticket(1);
     ask(&operator, other, "n", Request::Evict { ticket }).await.unwrap();
-    let news = timeout(LONG, heard.recv()).await.expect("it hears nothing").unwrap();
+    let news = timeout(BOUND, heard.recv()).await.expect("it hears nothing").unwrap();
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
     assert_eq!(wakeup.ticket, ticket);
     assert!(matches!(wakeup.what, What::Ended(Cause::Evicted)), "{:?}", wakeup.what);
@@ -137,7 +137,7 @@ async fn a_request_that_waits_is_granted_when_the_holder_leaves() {
     let queued = ask(&waiter, me, "n", acquire(2, 1, true)).await.unwrap();
     assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
     drop(holder);
-    let news = timeout(LONG, heard.recv()).await.expect("it hears nothing").unwrap();
+    let news = timeout(BOUND, heard.recv()).await.expect("it hears nothing").unwrap();
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
     assert!(matches!(wakeup.what, What::Granted { .. }), "{:?}", wakeup.what);
 }
@@ -148,7 +148,7 @@ async fn a_name_that_many_programs_use_one_after_another_stays_small() {
     for program in 1..=150 {
         let (me, (news, _heard)) = (Inbox(unique()), unbounded_channel());
         let opening = EmbeddedStore::open_until_exit(dir.path(), me, news);
-        let store = timeout(LONG, opening).await.unwrap().unwrap();
+        let store = timeout(BOUND, opening).await.unwrap().unwrap();
         let ticket = program << 32; // of a series of its own
         let granted = call(&store, me, acquire(ticket, 1, false)).await;
         assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");

@@ -7,7 +7,7 @@ mod processes;
 use std::{path::Path, sync::Arc, thread, time::Instant};
 
 use processes::{
-    Client, PATIENCE,
+    BOUND, Client,
     client::{acquire, ask},
 };
 use seinpaal::store::{News, embedded::EmbeddedStore};
@@ -43,7 +43,7 @@ fn first_that_sweeps(dir: &Path) -> Client {
     let swept = || db.query_row("SELECT swept FROM boot", [], |row| row.get::<_, i64>(0)).unwrap();
     let begin = Instant::now();
     while swept() == 0 {
-        assert!(begin.elapsed() < PATIENCE, "nobody clears away the dead");
+        assert!(begin.elapsed() < BOUND, "nobody clears away the dead");
         thread::yield_now();
     }
     first
@@ -87,7 +87,7 @@ async fn of_a_hundred_holders_the_end_of_any_makes_way_for_the_first_in_line() {
         let queued = ask(&waiter, inbox, "n", acquire(ticket, 100, true)).await.unwrap();
         assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
         drop(holders.remove(33 * (ticket as usize - 200)));
-        let told = timeout(PATIENCE, told.recv()).await.expect("nobody tells it");
+        let told = timeout(BOUND, told.recv()).await.expect("nobody tells it");
         assert!(matches!(told, Some(News::Wakeup(Wakeup { what: What::Granted { .. }, .. }))));
         holders.push(waiter);
     }

@@ -24,7 +24,7 @@ async fn in_a_cluster_keys_in_the_slot_of_the_name_are_written_and_others_refuse
                 tx.incr(&runs).incr("elsewhere{of another slot}");
             })
             .await;
-        assert!(matches!(elsewhere, Err(GuardedError::OtherSlot(_))), "{name}: {elsewhere:?}");
+        assert!(matches!(elsewhere, Err(GuardedError::OtherHashSlot(_))), "{name}: {elsewhere:?}");
         semaphore.evict(permit.ticket()).await.unwrap();
         let refused = permit
             .guarded(|tx| {

@@ -1,9 +1,9 @@
 //! The commands of a guarded write, and the answers where a command cannot work.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "support/guarded.rs"]
 mod guarded;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 

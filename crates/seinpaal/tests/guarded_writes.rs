@@ -1,18 +1,18 @@
 //! Guarded writes on a real server: applied wholly while the permit is held, and not at all
 //! otherwise.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "support/guarded.rs"]
 mod guarded;
 #[path = "guarded_writes/late.rs"]
 mod late;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 
-use asks::plain;
 use guarded::{get, held, say};
 use redis::cmd;
+use requests::plain;
 use seinpaal::{GuardedError, Seinpaal, Value, store::StoreErrorKind};
 use seinpaal_rig::Proxy;
 use seinpaal_rig::RedisServer;

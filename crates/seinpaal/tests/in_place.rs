@@ -15,7 +15,7 @@ use seinpaal::{AcquireError, Permit, Seinpaal, Semaphore, blocking::Wait};
 use tempfile::TempDir;
 
 /// How long the machine may be so busy that nothing is done in place.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 
 fn embedded() -> (TempDir, Seinpaal) {
     let directory = TempDir::new().unwrap();
@@ -43,7 +43,7 @@ fn a_lone_acquire_and_its_release_are_done_within_their_first_polls_and_without_
         let semaphore = seinpaal.semaphore("alone");
         let began = Instant::now();
         while !is_pair_done_in_place(&semaphore) {
-            assert!(began.elapsed() < PATIENCE, "nothing is done in place");
+            assert!(began.elapsed() < BOUND, "nothing is done in place");
             // Whatever the connection's threads were busy with is over then.
             semaphore.acquire().wait().expect("granted").release().wait().expect("released");
         }

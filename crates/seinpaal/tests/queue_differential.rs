@@ -18,7 +18,7 @@ mod strange;
 
 use bench::{Bench, everything};
 use queue_history::{
-    Ask, CROWDED, Event, LARGE, LONE, PLAIN, SMALL, Scale, Seen, Turn, history, inbox,
+    CROWDED, Event, LARGE, LONE, PLAIN, SMALL, Scale, Seen, Sketch, Turn, history, inbox,
 };
 use seinpaal_proto::{
     Priority,
@@ -117,9 +117,9 @@ async fn what_goes_on_with_more_in_work_than_is_listed_is_done_as_the_ledger_doe
     compare_many(0..histories() / 4, CROWDED).await;
 }
 
-fn one_call(step: i64, asks: Vec<Ask>) -> Event {
+fn one_call(step: i64, sketches: Vec<Sketch>) -> Event {
     let (session, turn) = (inbox(1), Turn::Next(10 * SECOND as i64));
-    Event::Call { step, session, turn, seen: Seen::None, asks }
+    Event::Call { step, session, turn, seen: Seen::None, sketches }
 }
 
 fn a_push() -> Push {
@@ -145,15 +145,15 @@ async fn what_is_popped_at_once_has_no_more_payload_than_an_answer_may() {
         most: 1,
         about: String::new(),
     };
-    let call = |asks| Event::Call {
+    let call = |sketches| Event::Call {
         step: 1,
         session: inbox(1),
         turn: Turn::Next(SECOND as i64),
         seen: Seen::None,
-        asks,
+        sketches,
     };
-    let mut history = (0..6).map(|i| call(vec![Ask::Push(push(i))])).collect::<Vec<_>>();
-    history.push(call(vec![Ask::Pop(everything()), Ask::Pop(everything())]));
+    let mut history = (0..6).map(|i| call(vec![Sketch::Push(push(i))])).collect::<Vec<_>>();
+    history.push(call(vec![Sketch::Pop(everything()), Sketch::Pop(everything())]));
     let mut bench = Bench::new(None).await;
     assert_eq!(bench.difference(&history).await, None);
 }

@@ -1,18 +1,18 @@
 //! What the quorum store does on real servers beyond what every store does: nodes that stop, pause,
 //! forget; votes in an order that is planted; what it refuses.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "quorum_store/blips.rs"]
 mod blips;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use asks::{acquisition, plain, release};
 use redis::cmd;
+use requests::{acquisition, plain, release};
 use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::quorum::QuorumStore};
 use seinpaal_proto::{
     Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew,

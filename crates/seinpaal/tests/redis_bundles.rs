@@ -1,14 +1,14 @@
 //! Calls about many names that are due together share round trips. What comes of one is nothing to
 //! the others.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 
-use asks::{Client, acquire, is_granted, plain, release};
 use futures_util::future::try_join_all;
 use redis::{aio::MultiplexedConnection, cmd};
+use requests::{Client, acquire, is_granted, plain, release};
 use seinpaal::{
     Seinpaal,
     store::{Certainty, Store, StoreErrorKind},

@@ -1,25 +1,25 @@
-//! The Redis store on a real cluster: where names live, slots that move while they are in use,
+//! The Redis store on a real cluster: where names live, hash slots that move while they are in use,
 //! masters that die, and wakeups through all of that.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "redis_cluster/deaf.rs"]
 mod deaf;
 #[path = "redis_cluster/moving.rs"]
 mod moving;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 
-use asks::{Client, SECRET, acquire, is_granted, refusal, release};
+use requests::{Client, SECRET, acquire, is_granted, refusal, release};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
 use seinpaal_proto::{Configure, Limit, Reply, Request, Ticket};
 use seinpaal_rig::{RedisCluster, until};
 use tokio::time::timeout;
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 
 async fn next(client: &mut Client) -> News {
-    timeout(LONG, client.news.recv()).await.expect("news in time").expect("news")
+    timeout(BOUND, client.news.recv()).await.expect("news in time").expect("news")
 }
 
 async fn told_of_grant(client: &mut Client, ticket: u128) {
@@ -41,7 +41,7 @@ async fn insist(client: &Client, name: &str, request: Request) -> Reply {
             }
         }
     };
-    timeout(LONG, insisting).await.expect("an answer")
+    timeout(BOUND, insisting).await.expect("an answer")
 }
 
 /// Two keys of a name, as docs/internals/stores/redis.md says.
@@ -49,11 +49,11 @@ fn keys(name: &str) -> [String; 2] {
     [format!("seinpaal:{{{name}}}"), format!("seinpaal:{{{name}}}:o")]
 }
 
-/// A name that waits behind a holder, and where it is: the slot, its master and another one.
+/// A name that waits behind a holder, and where it is: the hash slot, its master and another one.
 struct Scene {
     holder: Client,
     waiter: Client,
-    slot: usize,
+    hash_slot: usize,
     from: usize,
     to: usize,
 }
@@ -65,9 +65,10 @@ impl Scene {
         assert!(is_granted(&holder.acquire(name, ticket).await));
         let queued = waiter.acquire(name, ticket + 1).await;
         assert!(matches!(queued, Reply::Queued { waiting: 1, .. }), "{queued:?}");
-        let (slot, from) = (cluster.slot_of(&keys(name)[0]), cluster.owner_of(&keys(name)[0]));
+        let (hash_slot, from) =
+            (cluster.hash_slot_of(&keys(name)[0]), cluster.owner_of(&keys(name)[0]));
         let to = (0..3).find(|i| *i != from).unwrap();
-        Self { holder, waiter, slot, from, to }
+        Self { holder, waiter, hash_slot, from, to }
     }
 }
 
@@ -103,7 +104,7 @@ async fn any_node_of_the_url_leads_to_all_the_others() {
 /// `hostname` without a name to announce: every node is `?` to the others, in the map and in
 /// redirections. `unknown-endpoint`: no node says where it is.
 #[tokio::test]
-async fn nodes_that_tell_no_host_are_found_and_so_are_slots_that_move_between_them() {
+async fn nodes_that_tell_no_host_are_found_and_so_are_hash_slots_that_move_between_them() {
     for endpoint in ["hostname", "unknown-endpoint"] {
         let args = ["--cluster-preferred-endpoint-type", endpoint];
         let cluster = RedisCluster::start_with(3, 0, &args);
@@ -112,8 +113,8 @@ async fn nodes_that_tell_no_host_are_found_and_so_are_slots_that_move_between_th
             assert!(is_granted(&client.acquire(&format!("name {ticket}"), ticket).await));
         }
         let [records, _] = keys("name 1");
-        let (slot, from) = (cluster.slot_of(&records), cluster.owner_of(&records));
-        cluster.move_slot(slot, from, (from + 1) % 3);
+        let (hash_slot, from) = (cluster.hash_slot_of(&records), cluster.owner_of(&records));
+        cluster.move_hash_slot(hash_slot, from, (from + 1) % 3);
         let released = insist(&client, "name 1", release(1)).await;
         assert!(matches!(released, Reply::Released { .. }), "{endpoint}: {released:?}");
     }
@@ -129,7 +130,7 @@ async fn when_a_master_dies_its_replica_goes_on_with_holders_and_waiters() {
     assert!(matches!(released, Reply::Released { .. }), "{released:?}");
     // By a wakeup, or by looking again.
     assert!(is_granted(&insist(&waiter, "survives", acquire(2)).await));
-    while let Ok(Some(news)) = timeout(LONG, waiter.news.recv()).await {
+    while let Ok(Some(news)) = timeout(BOUND, waiter.news.recv()).await {
         if news == News::LookAgain {
             break;
         }
@@ -161,7 +162,7 @@ async fn a_subscription_ends_a_while_after_the_last_ticket() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(LONG, given_up).await.expect("it is given up");
+    timeout(BOUND, given_up).await.expect("it is given up");
     assert!(listened()[0].contains("{kept}"));
 }
 
@@ -193,12 +194,12 @@ async fn the_permissions_in_the_documents_are_enough_in_a_cluster() {
     let mut waiter = Client::connect(&url, 2).await;
     assert!(is_granted(&holder.acquire("w", 1).await));
     waiter.acquire("w", 2).await;
-    let (slot, from) = (cluster.slot_of("{w}"), cluster.owner_of("{w}"));
-    cluster.begin_move(slot, from, (from + 1) % 3);
+    let (hash_slot, from) = (cluster.hash_slot_of("{w}"), cluster.owner_of("{w}"));
+    cluster.begin_move(hash_slot, from, (from + 1) % 3);
     let [records, order] = keys("w");
     cluster.move_keys(from, (from + 1) % 3, &[&records, &order]);
     assert!(matches!(holder.ask("w", acquire(3)).await.unwrap(), Reply::Queued { .. }));
-    cluster.end_move(slot, from, (from + 1) % 3);
+    cluster.end_move(hash_slot, from, (from + 1) % 3);
     assert_eq!(next(&mut waiter).await, News::LookAgain);
     holder.release("w", 1).await;
     told_of_grant(&mut waiter, 2).await;

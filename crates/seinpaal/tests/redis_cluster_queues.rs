@@ -1,11 +1,11 @@
-//! Queues on a real Redis cluster: a slot that moves while somebody waits, and a master that dies.
+//! Queues on a real Redis cluster: a hash slot that moves while somebody waits, and a master that dies.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 
-use asks::Client;
+use requests::Client;
 use seinpaal::store::{News, Store};
 use seinpaal_proto::{
     Name, Priority,
@@ -15,7 +15,7 @@ use seinpaal_proto::{
 use seinpaal_rig::RedisCluster;
 use tokio::time::timeout;
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 
 /// One that sends its batches again until they are answered, as a session does.
 struct Worker {
@@ -41,7 +41,7 @@ impl Worker {
                 }
             }
         };
-        timeout(LONG, insisting).await.expect("an answer")
+        timeout(BOUND, insisting).await.expect("an answer")
     }
 
     async fn push(&mut self, payload: &[u8]) {
@@ -81,7 +81,7 @@ impl Worker {
                 }
             }
         };
-        timeout(LONG, called).await.expect("a call in time");
+        timeout(BOUND, called).await.expect("a call in time");
     }
 }
 
@@ -90,7 +90,7 @@ fn keys() -> [String; 2] {
 }
 
 #[tokio::test]
-async fn a_queue_whose_slot_moves_key_by_key_loses_no_item_no_delivery_and_no_worker() {
+async fn a_queue_whose_hash_slot_moves_key_by_key_loses_no_item_no_delivery_and_no_worker() {
     let cluster = RedisCluster::start_with(3, 0, &[]);
     let (mut maker, mut worker) =
         (Worker::connect(&cluster, 1).await, Worker::connect(&cluster, 2).await);
@@ -98,16 +98,16 @@ async fn a_queue_whose_slot_moves_key_by_key_loses_no_item_no_delivery_and_no_wo
     let first = worker.pop().await.remove(0);
     assert!(worker.pop().await.is_empty());
     let [records, order] = keys();
-    let (slot, from) = (cluster.slot_of(&records), cluster.owner_of(&records));
+    let (hash_slot, from) = (cluster.hash_slot_of(&records), cluster.owner_of(&records));
     let to = (0..3).find(|i| *i != from).unwrap();
 
-    cluster.begin_move(slot, from, to);
+    cluster.begin_move(hash_slot, from, to);
     cluster.move_keys(from, to, &[&records, &order]);
     cluster.nodes()[to].say(&["SCRIPT", "FLUSH"]);
     assert!(matches!(worker.acknowledge(first.delivery).await, Reply::Acknowledged { .. }));
-    cluster.end_move(slot, from, to);
+    cluster.end_move(hash_slot, from, to);
     // The worker's place is still there, and it is heard at the new node.
-    assert_eq!(timeout(LONG, worker.client.news.recv()).await.unwrap(), Some(News::LookAgain));
+    assert_eq!(timeout(BOUND, worker.client.news.recv()).await.unwrap(), Some(News::LookAgain));
     maker.push(b"two").await;
     worker.is_called().await;
     assert_eq!(worker.pop().await.remove(0).payload, b"two");

@@ -1,7 +1,7 @@
 //! How the Redis store connects, the errors if it cannot, and how it comes back.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{
     io::{Read, Write},
@@ -10,21 +10,21 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::cmd;
+use requests::{Client, SECRET, acquire, is_granted, plain, refusal};
 use seinpaal::store::{Certainty, News, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 
 fn with_users<'a>(users: &[&'a str]) -> Vec<&'a str> {
     users.iter().flat_map(|user| ["--user"].into_iter().chain(user.split(' '))).collect()
 }
 
 async fn next(client: &mut Client) -> News {
-    timeout(LONG, client.news.recv()).await.expect("news in time").expect("news")
+    timeout(BOUND, client.news.recv()).await.expect("news in time").expect("news")
 }
 
 /// A waiter behind a holder is granted by a wakeup: the subscription works.

@@ -1,7 +1,7 @@
 //! A server, or what answers in its place, that does not do as a Redis does.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{
     env,
@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, acquire};
+use requests::{Client, acquire};
 use seinpaal::store::{Certainty, Store, StoreErrorKind};
 use seinpaal_rig::{FakeAnswer, FakeServer};
 use tokio::time::{Instant, timeout, timeout_at};
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 /// Kilobytes. An idle client has some ten thousand, and an answer may have eight thousand besides.
 const MOST_MEMORY: u64 = 100_000;
 
@@ -74,7 +74,7 @@ async fn suffer() {
         let server = FakeServer::start(move |words| {
             if when(words) { FakeAnswer::Flood(said.clone()) } else { FakeAnswer::AsUsual }
         });
-        let error = match timeout(LONG, Client::try_connect(&server.url(), 1)).await.expect(what) {
+        let error = match timeout(BOUND, Client::try_connect(&server.url(), 1)).await.expect(what) {
             Err(error) => error,
             Ok(client) if what.contains("names") => client.store.list("").await.expect_err(what),
             Ok(client) => {

@@ -1,14 +1,14 @@
 //! Queues on Redis: what only a real server shows.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "redis_queues/damage.rs"]
 mod damage;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{collections::HashMap, time::Duration};
 
-use asks::{Client, acquire, plain};
 use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
+use requests::{Client, acquire, plain};
 use seinpaal::store::{Certainty, News, Store, StoreError, StoreErrorKind};
 use seinpaal_proto::{
     Name, Priority,
@@ -22,7 +22,7 @@ use seinpaal_rig::Proxy;
 use seinpaal_rig::RedisServer;
 use tokio::time::timeout;
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 const LATER: u64 = 1 << 52;
 const RECORDS: &str = "seinpaal:{n}:q";
 
@@ -49,7 +49,7 @@ async fn insist(client: &Client, batch: &Batch) -> (Replies, u32) {
             tries += 1;
         }
     };
-    let replies = timeout(LONG, insisting).await.expect("an answer");
+    let replies = timeout(BOUND, insisting).await.expect("an answer");
     (replies, tries)
 }
 
@@ -278,12 +278,12 @@ async fn an_idle_worker_is_called_and_nobody_else() {
     send(&worker, 1, pop(1, true)).await.unwrap();
     send(&other, 1, pop(1, true)).await.unwrap();
     send(&maker, 1, Request::Push(push(b"x"))).await.unwrap();
-    let News::Queue(wakeup) = timeout(LONG, worker.news.recv()).await.unwrap().unwrap() else {
+    let News::Queue(wakeup) = timeout(BOUND, worker.news.recv()).await.unwrap().unwrap() else {
         panic!("news of a queue")
     };
     assert_eq!((wakeup.name.as_str(), wakeup.what), ("n", What::Called));
     // The other one is the first in line now, and is told when the call will have gone unanswered.
-    let News::Queue(wakeup) = timeout(LONG, other.news.recv()).await.unwrap().unwrap() else {
+    let News::Queue(wakeup) = timeout(BOUND, other.news.recv()).await.unwrap().unwrap() else {
         panic!("news of a queue")
     };
     assert!(matches!(wakeup.what, What::Watch { .. }), "{wakeup:?}");

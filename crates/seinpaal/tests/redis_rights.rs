@@ -1,13 +1,13 @@
 //! The rights of a Redis user. A missing right is reported when the client connects, and not when
 //! it is too late.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{sync::Arc, time::Duration};
 
-use asks::{Client, acquire, is_granted, plain};
 use redis::cmd;
+use requests::{Client, acquire, is_granted, plain};
 use seinpaal::Advice;
 use seinpaal::store::{
     News, Store, StoreError, StoreErrorKind,
@@ -19,7 +19,7 @@ use seinpaal_rig::RedisServer;
 use seinpaal_rig::program;
 use tokio::{sync::mpsc, time::timeout};
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 const SECRET: &str = "s3cret";
 
 /// The lines of docs/internals/stores/redis.md.
@@ -69,7 +69,7 @@ async fn the_rights_in_the_documents_are_enough_for_everything() {
     assert!(is_granted(&other.acquire("w", 10).await));
     assert!(matches!(client.acquire("w", 11).await, Reply::Queued { .. }));
     other.release("w", 10).await;
-    let news = timeout(LONG, client.news.recv()).await.expect("in time").expect("news");
+    let news = timeout(BOUND, client.news.recv()).await.expect("in time").expect("news");
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
     assert_eq!(wakeup.ticket, Ticket(11));
     let mut behind = plain(&server.socket_url("")).await;

@@ -1,7 +1,7 @@
 //! How the Redis store finds a master through sentinels, and the errors if it cannot.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -14,15 +14,15 @@ use std::{
     time::Duration,
 };
 
-use asks::{Client, SECRET, acquire, is_granted, plain, refusal};
 use redis::aio::MultiplexedConnection;
+use requests::{Client, SECRET, acquire, is_granted, plain, refusal};
 use seinpaal::store::StoreErrorKind::{self, Forbidden, Misconfigured, Unreachable};
 use seinpaal_rig::{MASTER, SentinelServers};
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
 /// How long a test waits for what must happen. No verdict depends on its length.
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 
 async fn is_refused(url: &str, kind: StoreErrorKind, advice: &str) {
     let error = refusal(url).await;
@@ -127,7 +127,7 @@ async fn a_client_that_begins_to_listen_notices_an_unannounced_move() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(LONG, is_there).await.expect("it follows");
+    timeout(BOUND, is_there).await.expect("it follows");
     assert!(is_granted_in_time(&client).await);
 }
 
@@ -140,7 +140,7 @@ async fn is_granted_in_time(client: &Client) -> bool {
             }
         }
     };
-    timeout(LONG, asking).await.expect("an answer")
+    timeout(BOUND, asking).await.expect("an answer")
 }
 
 async fn is_subscribed(server: &mut MultiplexedConnection) -> bool {

@@ -1,19 +1,19 @@
 //! The Redis store on a real server, beyond what the ledger says: commands, keys, full memory,
 //! forgotten scripts.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "redis_store/cost.rs"]
 mod cost;
 #[path = "redis_store/damage.rs"]
 mod damage;
 #[path = "redis_store/examined.rs"]
 mod examined;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::Duration;
 
-use asks::{Client, TTL, acquire, acquisition, is_granted, plain, release};
 use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
+use requests::{Client, TTL, acquire, acquisition, is_granted, plain, release};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
 use seinpaal_proto::{
     About, Batch, Configure, Limit, MAX_ABOUT_BYTES, Renew, Reply, Request, Ticket, What, Whom,

@@ -1,22 +1,22 @@
 //! TLS: whom we trust, who trusts us, and what is said when somebody does not.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "redis_tls/files.rs"]
 mod files;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::{env, process::Command, time::Duration};
 
-use asks::{Client, is_granted, plain};
 use files::Files;
 use redis::cmd;
+use requests::{Client, is_granted, plain};
 use rustls::crypto::{CryptoProvider, ring};
 use seinpaal::store::{News, StoreErrorKind};
 use seinpaal_proto::{Reply, Ticket};
 use seinpaal_rig::RedisServer;
 use tokio::time::timeout;
 
-const LONG: Duration = Duration::from_secs(30);
+const BOUND: Duration = Duration::from_secs(30);
 
 async fn works(url: &str, inbox: u128) {
     let mut client = Client::connect(url, inbox).await;
@@ -24,7 +24,7 @@ async fn works(url: &str, inbox: u128) {
     assert!(is_granted(&other.acquire("w", inbox * 10).await));
     assert!(matches!(client.acquire("w", inbox * 10 + 1).await, Reply::Queued { .. }));
     other.release("w", inbox * 10).await;
-    let news = timeout(LONG, client.news.recv()).await.expect("in time").expect("news");
+    let news = timeout(BOUND, client.news.recv()).await.expect("in time").expect("news");
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
     assert_eq!(wakeup.ticket, Ticket(inbox * 10 + 1));
     client.release("w", inbox * 10 + 1).await;
@@ -91,7 +91,7 @@ async fn a_cluster_is_reached_over_tls_with_a_client_certificate() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(LONG, is_well).await.expect("a cluster that is well");
+    timeout(BOUND, is_well).await.expect("a cluster that is well");
     let client = Client::connect(&url, 1).await;
     assert!(is_granted(&client.acquire("w", 1).await));
     let plain = format!("rediss+cluster://127.0.0.1:{port}{}", files.options(None));

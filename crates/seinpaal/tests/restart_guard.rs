@@ -1,16 +1,16 @@
 //! A server that lost its memory lets a second holder in beside the first; with the restart guard
 //! it does not. Whether somebody holds is judged by what it believes itself.
 
-#[path = "support/asks.rs"]
-mod asks;
 #[path = "restart_guard/mishaps.rs"]
 mod mishaps;
+#[path = "support/requests.rs"]
+mod requests;
 
 use std::time::{Duration, Instant};
 
-use asks::{Client, acquisition, is_granted, plain};
 use mishaps::{Flush, LaggingReplica, Mishap, OldSnapshot, Restart, ThereAndBack};
 use redis::{Cmd, FromRedisValue, cmd};
+use requests::{Client, acquisition, is_granted, plain};
 use seinpaal::{AcquireError, BadSetting, ConnectError, Seinpaal, Semaphore};
 use seinpaal_proto::{Request, time::margin};
 use seinpaal_rig::RedisServer;

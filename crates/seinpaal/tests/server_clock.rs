@@ -1,11 +1,11 @@
 //! A server whose wall clock is set while it runs: fences go on growing. By the library of
 //! `faketime`; that the clock is set is seen by the server's own `TIME`.
 
-#[path = "support/asks.rs"]
-mod asks;
+#[path = "support/requests.rs"]
+mod requests;
 
-use asks::{Client, TTL, acquisition, plain, release};
 use redis::cmd;
+use requests::{Client, TTL, acquisition, plain, release};
 use seinpaal::store::Store;
 use seinpaal_proto::{Batch, Fence, Reply, Request};
 use seinpaal_rig::{Clocks, RedisServer};

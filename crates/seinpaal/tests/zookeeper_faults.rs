@@ -14,7 +14,7 @@ use seinpaal_rig::{Direction, Mode, Proxy, ZookeeperEnsemble};
 use support::{Client, acquire, granted, plain, release};
 
 /// How long a test waits for what must happen. No verdict depends on its length.
-const LONG: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 
 struct Scene {
     relay: Proxy,
@@ -42,7 +42,7 @@ async fn until(condition: impl AsyncFn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(LONG, met).await.expect("it comes to that");
+    tokio::time::timeout(BOUND, met).await.expect("it comes to that");
 }
 
 /// Passes over everything else that is said.

@@ -31,7 +31,7 @@ const HEADERS: [(&str, &str); 6] = [
 ];
 
 /// How long a request for a page may take, if it is not a stream.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// The sender of a request.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub(crate) async fn check(
         Ok(visitor) => {
             request.extensions_mut().insert(visitor);
             let answer = next.run(request);
-            if is_stream { answer.await } else { within_patience(answer).await }
+            if is_stream { answer.await } else { in_time(answer).await }
         }
     };
     let headers = response.headers_mut();
@@ -74,10 +74,10 @@ pub(crate) async fn check(
     response
 }
 
-async fn within_patience(answer: impl Future<Output = Response>) -> Response {
+async fn in_time(answer: impl Future<Output = Response>) -> Response {
     let slow =
         || (StatusCode::GATEWAY_TIMEOUT, "the store did not answer in time\n").into_response();
-    timeout(PATIENCE, answer).await.unwrap_or_else(|_| slow())
+    timeout(PAGE_TIMEOUT, answer).await.unwrap_or_else(|_| slow())
 }
 
 fn visitor(inner: &HandlerState, uri: &Uri, headers: &HeaderMap) -> Result<Visitor, Box<Response>> {
@@ -136,15 +136,16 @@ fn as_problem(refused: &Response) -> Response {
         _ => ("other host", "this address is not one of this server's; `--host NAME` adds one"),
     };
     let mut problem = Problem::new(refused.status(), title, words).into_response();
-    if let Some(ask) = refused.headers().get(header::WWW_AUTHENTICATE) {
-        problem.headers_mut().insert(header::WWW_AUTHENTICATE, ask.clone());
+    if let Some(challenge) = refused.headers().get(header::WWW_AUTHENTICATE) {
+        problem.headers_mut().insert(header::WWW_AUTHENTICATE, challenge.clone());
     }
     problem
 }
 
 fn unauthorised() -> Response {
-    let ask = [(header::WWW_AUTHENTICATE, "Basic realm=\"Seinpaal: the token is the password\"")];
-    (StatusCode::UNAUTHORIZED, ask, "a token is needed\n").into_response()
+    let challenge =
+        [(header::WWW_AUTHENTICATE, "Basic realm=\"Seinpaal: the token is the password\"")];
+    (StatusCode::UNAUTHORIZED, challenge, "a token is needed\n").into_response()
 }
 
 /// Returns whether each host that a request names is one of ours. A request may name several, and

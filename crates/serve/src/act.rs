@@ -64,35 +64,35 @@ pub(crate) async fn confirm(
     Extension(visitor): Extension<Visitor>,
     Fields(fields): Fields<FieldMap>,
 ) -> Response {
-    let wish = match CheckedAction::new(&inner, &visitor, &fields) {
-        Ok(wish) => wish,
+    let action = match CheckedAction::new(&inner, &visitor, &fields) {
+        Ok(action) => action,
         Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
     };
-    let counted = match wish.count(&inner).await {
+    let counted = match action.count(&inner).await {
         Ok(counted) => counted,
         Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
     };
-    let (words, base) = (wish.words, &inner.options.base_path);
+    let (words, base) = (action.words, &inner.options.base_path);
     page::whole(&Confirm {
         frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
-        name: &wish.name,
-        back: wish.page(base),
-        question: wish.question(counted),
-        matching: &wish.matching.text,
+        name: &action.name,
+        back: action.page(base),
+        question: action.question(counted),
+        matching: &action.matching.text,
         until: counted.map_or_else(String::new, |counted| counted.until.to_string()),
-        consequence: words.consequence(wish.state),
+        consequence: words.consequence(action.state),
         state: match words.verb {
-            Verb::CancelAll => wish.state.word(),
+            Verb::CancelAll => action.state.word(),
             _ => "",
         },
         csrf: &inner.csrf,
         verb: words.word,
-        target: &wish.target,
+        target: &action.target,
         number: words.verb.number_asked(),
         least: u8::from(words.verb == Verb::Reserve),
         asks_length: words.verb.asks_length(),
         needs_reason: words.verb.needs_reason(),
-        typed: if words.verb.is_typed() { &wish.name } else { "" },
+        typed: if words.verb.is_typed() { &action.name } else { "" },
         button: words.button,
         keep: words.keep,
         class: if words.is_dangerous { "danger" } else { "go" },
@@ -112,14 +112,14 @@ pub(crate) async fn act(
         let words = "This form was not made by this program, or was made before it was started anew. Go back, reload the page, and try again.";
         return refuse(StatusCode::FORBIDDEN, words);
     }
-    let wish = match CheckedAction::new(&inner, &visitor, &fields)
-        .and_then(|wish| wish.checked(&fields))
+    let action = match CheckedAction::new(&inner, &visitor, &fields)
+        .and_then(|action| action.checked(&fields))
     {
-        Ok(wish) => wish,
+        Ok(action) => action,
         Err((status, words)) => return refuse(status, &words),
     };
-    let deed = wish.deed.clone();
-    let done = match carry_out(deed, &inner, &visitor, &wish.name, &wish.reason).await {
+    let deed = action.deed.clone();
+    let done = match carry_out(deed, &inner, &visitor, &action.name, &action.reason).await {
         Ok(done) => done,
         Err(Undone::Unwritten(error)) => {
             let words = format!("It was done, but the audit could not be written: {error}.");
@@ -131,7 +131,7 @@ pub(crate) async fn act(
         }
     };
     let count = done.map_or_else(String::new, |items| format!("&count={items}"));
-    let to = format!("{}&done={}{count}", wish.page(&inner.options.base_path), wish.words.word);
+    let to = format!("{}&done={}{count}", action.page(&inner.options.base_path), action.words.word);
     (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
 }
 

@@ -135,10 +135,10 @@ fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, BadCertificate> {
 pub(crate) async fn agree(
     certificate: &Certificate,
     stream: tokio::net::TcpStream,
-    patience: Duration,
+    longest_wait: Duration,
 ) -> io::Result<tokio_rustls::server::TlsStream<tokio::net::TcpStream>> {
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-    tokio::time::timeout(patience, certificate.acceptor().accept(stream)).await.map_err(late)?
+    tokio::time::timeout(longest_wait, certificate.acceptor().accept(stream)).await.map_err(late)?
 }
 
 #[cfg(test)]

@@ -146,8 +146,9 @@ async fn read_on(
         let interval = interval(&subject, began.elapsed());
         tokio::time::sleep(interval / 10).await;
         // One receiver is kept among the watches, and every stream has another.
-        let patience = if frames.receiver_count() > 1 { interval * 9 / 10 } else { LINGER };
-        let is_over = timeout(patience, asks.changed()).await.is_err() && patience == LINGER;
+        let longest_wait = if frames.receiver_count() > 1 { interval * 9 / 10 } else { LINGER };
+        let is_over =
+            timeout(longest_wait, asks.changed()).await.is_err() && longest_wait == LINGER;
         if is_over && frames.receiver_count() <= 1 {
             return;
         }

@@ -88,7 +88,7 @@ pub enum GuardedError {
     Bad(#[from] BadGroup),
     /// A key is in another hash slot of the cluster than the name. Nothing was sent.
     #[error("the key {0:?} is elsewhere in the cluster than the name: make keys with `permit.key`")]
-    OtherSlot(String),
+    OtherHashSlot(String),
     /// A command cannot work (another type, not a number): nothing was written.
     #[error("command {} of the group cannot work, nothing was written: {why}", .command + 1)]
     Refused {

@@ -36,7 +36,7 @@ pub enum TortureWhat {
     Ended,
     /// A request is about to be made. It waits at most this many microseconds. `None` waits for
     /// ever, and 0 not at all.
-    Ask { req: String, name: String, permits: u32, timeout: Option<u64> },
+    Want { req: String, name: String, permits: u32, timeout: Option<u64> },
     /// The store has answered that the request stands in line.
     Queued { req: String, waiting: u32 },
     /// The permit is in hand, and believed in until this moment unless it is renewed. `None`: for
@@ -66,7 +66,7 @@ pub enum TortureWhat {
     FaultBegins { fault: String, worker: Option<usize> },
     /// The fault is undone, and the process that it hit is up again.
     FaultEnds { fault: String, worker: Option<usize> },
-    /// From now on the store can grant nothing: a master is away, or lacks the replicas that it
+    /// From now on the store can grant nothing: a master is down, or lacks the replicas that it
     /// needs.
     Broken,
     /// The store can grant again.

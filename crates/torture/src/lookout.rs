@@ -19,7 +19,7 @@ use crate::{
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a server may take to answer. A slower server answers nobody.
-const PATIENCE: Duration = Duration::from_millis(200);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The servers to look at.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Drop for Lookout {
 
 fn look(port: u16, server: usize, seen: &Mutex<SeenServers>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
-        let is_well = say(port, &["ROLE"], PATIENCE).is_ok_and(|role| has_replica(&role));
+        let is_well = say(port, &["ROLE"], ANSWER_TIMEOUT).is_ok_and(|role| has_replica(&role));
         seen.lock().unwrap_or_else(PoisonError::into_inner).take(server, is_well);
         thread::sleep(LOOK_EVERY);
     }

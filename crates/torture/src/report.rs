@@ -123,7 +123,7 @@ fn write_queue(
 }
 
 fn waits_by_cause(text: &mut String, verdict: &Verdict) -> fmt::Result {
-    for cause in [FreedBy::Release, FreedBy::Death, FreedBy::LeaseEnd, FreedBy::Asked] {
+    for cause in [FreedBy::Release, FreedBy::Death, FreedBy::LeaseEnd, FreedBy::Arrival] {
         let all = verdict.waits_of(|wait| wait.cause == cause);
         let net = verdict.delays_of(|wait| wait.cause == cause);
         let able = |wait: &GrantDelay| wait.cause == cause && wait.outage == 0;

@@ -14,7 +14,7 @@ use std::{
 use seinpaal::{AcquireError, Permit, PermitState, Seinpaal};
 use tokio::{sync::watch, task::JoinSet};
 
-use self::turn::{AskingWay, RequestTurn};
+use self::turn::{RequestTurn, WaitingWay};
 use seinpaal_draw::Draw;
 
 use crate::{
@@ -144,17 +144,18 @@ impl TortureWorker {
         stop: &mut watch::Receiver<bool>,
     ) -> Option<Permit> {
         let (name, permits) = (turn.name.clone(), turn.permits);
-        let ask = TortureWhat::Ask { req: req.to_owned(), name, permits, timeout: turn.timeout() };
-        self.pen.write(ask);
+        let want =
+            TortureWhat::Want { req: req.to_owned(), name, permits, timeout: turn.timeout() };
+        self.pen.write(want);
         let semaphore = self.seinpaal.semaphore(&turn.name).limit(turn.limit);
         let asking = async {
-            if let AskingWay::Try = turn.way {
+            if let WaitingWay::Try = turn.way {
                 return semaphore.try_acquire().permits(permits).await;
             }
             let (pen, queued) = (self.pen.clone(), req.to_owned());
             let tell = move |waiting| pen.write(TortureWhat::Queued { req: queued, waiting });
             let mut asking = semaphore.acquire().permits(permits).on_queued(tell);
-            if let AskingWay::Within(timeout) = turn.way {
+            if let WaitingWay::Within(timeout) = turn.way {
                 asking = asking.timeout(timeout);
             }
             asking.await.map(Some)

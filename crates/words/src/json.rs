@@ -1,7 +1,7 @@
 //! What is said to programs: the JSON of `--json` and of the HTTP API. Scripts depend on every name
 //! here.
 
-mod guess;
+mod estimate;
 pub mod queue;
 mod shown;
 mod why;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use seinpaal::{Kind, Slots, Snapshot};
 use serde::Serialize;
 
-pub use guess::Guess;
+pub use estimate::EstimateJson;
 pub use shown::Shown;
 pub use why::{Explained, ReasonJson};
 

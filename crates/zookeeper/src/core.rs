@@ -97,12 +97,12 @@ impl Core {
         let mut link = self.link.subscribe();
         let opened = timeout(self.options.session() / 2, link.wait_for(Option::is_some)).await;
         match opened {
-            Ok(Ok(link)) => link.clone().ok_or_else(|| self.away()),
-            _ => Err(self.away()),
+            Ok(Ok(link)) => link.clone().ok_or_else(|| self.unreachable()),
+            _ => Err(self.unreachable()),
         }
     }
 
-    fn away(&self) -> StoreError {
+    fn unreachable(&self) -> StoreError {
         error::no_answer(&self.options.shown(), Certainty::NotExecuted)
     }
 

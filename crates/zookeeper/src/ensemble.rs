@@ -17,7 +17,7 @@ use tokio::{
 use super::core::Core;
 
 /// How long a server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest answer that is read, in bytes.
 const MOST: u64 = 4096;
 
@@ -44,7 +44,7 @@ impl Core {
     /// Asks each server, and the leader for its clock.
     pub(super) async fn look_at_ensemble(&self) -> Result<EnsembleLook, StoreError> {
         let asked = self.options.url.servers.iter().map(async |(host, port)| {
-            let answer = timeout(PATIENCE, ask(host, *port)).await.ok().flatten();
+            let answer = timeout(ANSWER_TIMEOUT, ask(host, *port)).await.ok().flatten();
             let answer = answer.map_or(ServerAnswer::Silent, |text| ServerAnswer::read(&text));
             (format!("{host}:{port}"), answer)
         });
@@ -136,7 +136,7 @@ impl EnsembleLook {
         });
         let of_alone = alone.map(|(server, _)| {
             Advice::hint(format!(
-                "{server} stands alone: while it is away nobody gets in and leases end, and what its disk loses is lost: run three servers or five"
+                "{server} stands alone: while it is down nobody gets in and leases end, and what its disk loses is lost: run three servers or five"
             ))
         });
         of_silent.into_iter().chain(of_alone).collect()

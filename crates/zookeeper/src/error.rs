@@ -62,7 +62,7 @@ fn of(error: &Error, shown: &str, certainty: Certainty) -> StoreError {
         Error::UnmarshalError { .. } => (Internal, "the answer makes no sense: is it a ZooKeeper?"),
         _ => (
             Unreachable,
-            "the connection went away: the same request is sent again when it is back",
+            "the connection was closed: the same request is sent again when it is back",
         ),
     };
     StoreError::new(kind, certainty, format!("{shown}: {what}")).caused_by(error.clone())

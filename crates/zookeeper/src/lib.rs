@@ -19,7 +19,6 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod header;
-mod keeper;
 mod link;
 mod list;
 mod paths;
@@ -27,6 +26,7 @@ mod recorder;
 mod replica;
 #[cfg(feature = "rigged")]
 mod rigged;
+mod session_task;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -44,8 +44,8 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{
-    core::Core, ensemble::EnsembleLook, keeper::SessionKeeper, link::SessionLink,
-    link::SessionOptions, paths::Paths,
+    core::Core, ensemble::EnsembleLook, link::SessionLink, link::SessionOptions, paths::Paths,
+    session_task::SessionTask,
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, NewsSender,
@@ -64,7 +64,7 @@ pub use self::rigged::counted;
 #[derive(Debug)]
 pub struct ZookeeperStore {
     core: Arc<Core>,
-    keeper: AbortHandle,
+    task: AbortHandle,
     longest_lease: Micros,
     first_reading: Reading,
     /// The last look at the servers. It is empty before somebody has asked for one.
@@ -118,11 +118,11 @@ impl ZookeeperStore {
         let core = Arc::new(Core::new(options, news, gone, now));
         // Before the clock is asked, since a reading has to be younger than this instant.
         let asked_at = boottime::now();
-        let (keeper, shows) = SessionKeeper::new(Arc::clone(&core), link, deaths).await?;
+        let (task, shows) = SessionTask::new(Arc::clone(&core), link, deaths).await?;
         let first_reading = Reading { shows, asked_at };
-        let keeper = tokio::spawn(keeper.serve()).abort_handle();
+        let task = tokio::spawn(task.serve()).abort_handle();
         let ensemble = Mutex::default();
-        Ok(Arc::new(Self { core, keeper, longest_lease, first_reading, ensemble }))
+        Ok(Arc::new(Self { core, task, longest_lease, first_reading, ensemble }))
     }
 }
 
@@ -229,7 +229,7 @@ impl Store for ZookeeperStore {
 
 impl Drop for ZookeeperStore {
     fn drop(&mut self) {
-        self.keeper.abort();
+        self.task.abort();
         self.core.watches.clear_all();
         // The session ends with the last call that uses it.
         self.core.set_link(None);

@@ -132,7 +132,7 @@ impl SessionLink {
 
     /// How long a request may take: half of the session's time-out, so that some of the session is
     /// left when the answer does not come.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn answer_timeout(&self) -> Duration {
         self.client.session_timeout() / 2
     }
 
@@ -146,7 +146,7 @@ impl SessionLink {
         &self,
         request: impl Future<Output = Result<T, Error>>,
     ) -> Result<Result<T, Error>, StoreError> {
-        match timeout(self.patience(), request).await {
+        match timeout(self.answer_timeout(), request).await {
             Ok(Err(Error::NoNode)) => Ok(Err(Error::NoNode)),
             Ok(Err(error)) => Err(self.failed(&error)),
             Ok(Ok(answer)) => Ok(Ok(answer)),

@@ -24,9 +24,9 @@ pub(super) fn stretched(batch: &Batch, longest: Micros) -> Batch {
     }
     for request in &mut batch.requests {
         match request {
-            Request::Acquire(ask) => {
-                ask.ttl = stretch(ask.ttl, longest);
-                ask.waiter_ttl = stretch(ask.waiter_ttl, longest);
+            Request::Acquire(want) => {
+                want.ttl = stretch(want.ttl, longest);
+                want.waiter_ttl = stretch(want.waiter_ttl, longest);
             }
             Request::Attach(attach) => attach.ttl = stretch(attach.ttl, longest),
             Request::Renew(renew) => {
@@ -91,7 +91,7 @@ fn renewed(replica: &mut Replica, me: Inbox, renew: &Renew, clock: Micros) -> Op
 pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
     for (request, reply) in batch.requests.iter().zip(&mut replies.replies) {
         let asked = match request {
-            Request::Acquire(ask) => ask.ttl,
+            Request::Acquire(want) => want.ttl,
             Request::Attach(attach) => attach.ttl,
             Request::Renew(renew) => renew.ttl,
             _ => continue,

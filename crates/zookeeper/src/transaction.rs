@@ -103,7 +103,7 @@ impl SessionLink {
         mut writer: MultiWriter<'_>,
         told: impl Fn(usize) -> Option<&'a Inbox>,
     ) -> Result<TransactionEnd, StoreError> {
-        match timeout(self.patience(), writer.commit()).await {
+        match timeout(self.answer_timeout(), writer.commit()).await {
             Ok(Ok(results)) => {
                 self.learn_time(&results);
                 Ok(TransactionEnd::Yes)

@@ -22,7 +22,7 @@ from ._lock import Holding, Lock, Mutex, RwLock, Semaphore, Snapshot
 from ._item import Item
 from ._permit import Permit, PermitSet
 from ._queue import GiveBack, Pushed, Queue, QueueSnapshot
-from ._wish import Seconds, in_seconds
+from ._want import Seconds, in_seconds
 from ._worker import Counts, Worker
 from .errors import Busy, Closed, Error, Forked, Lost, NotHeld, StoreError, TimedOut
 

@@ -46,7 +46,7 @@ def wait(call: _native.Call[bool], end: float | None) -> bool:
 def hear(of: weakref.ref[Permit], callback: Callable[[HandOverAsk], None]) -> None:
     """Calls ``callback`` with each ask, for as long as anybody has the permit."""
     permit = of()
-    if permit is None or permit._native.is_given_back:
+    if permit is None or permit._native.is_released:
         return
     try:
         call = permit._native.watch_asks()

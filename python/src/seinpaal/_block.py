@@ -38,9 +38,9 @@ class Block:
         """Whether all permits are held at this moment."""
         return all(permit.is_held for permit in self._all())
 
-    def _give_back(self) -> list[_native.Call[None]]:
+    def _release_all(self) -> list[_native.Call[None]]:
         """Calls that give back what was not given back inside the block."""
-        begun = (_given_back(one) for one in self._all() if not one._is_inherited)
+        begun = (_released(one) for one in self._all() if not one._is_inherited)
         return [call for call in begun if call is not None]
 
     def release(self) -> None:
@@ -58,7 +58,7 @@ class Block:
     def _released(self) -> list[_native.Call[None]]:
         for permit in self._all():
             permit._check()
-        calls = self._give_back()
+        calls = self._release_all()
         if not calls:
             raise NotHeld("the permits had been given back before")
         return calls
@@ -70,7 +70,7 @@ class Block:
         trace: TracebackType | None,
     ) -> None:
         trouble = self._trouble()
-        calls = self._give_back()
+        calls = self._release_all()
         # A block that must raise already knows its answer, so it does not wait for the store.
         if trouble is not None:
             _drop(calls)
@@ -93,7 +93,7 @@ class Block:
         cancellation, self._cancellation = self._cancellation, None
         is_ours = cancellation is not None and cancellation.end(kind)
         trouble = self._trouble()
-        calls = self._give_back()
+        calls = self._release_all()
         if trouble is not None or is_ours:
             _drop(calls)
         else:
@@ -105,7 +105,7 @@ class Block:
             raise_it(trouble)
 
 
-def _given_back(permit: Permit) -> _native.Call[None] | None:
+def _released(permit: Permit) -> _native.Call[None] | None:
     """A call that gives the permit back; ``None``: it was given back before, or is just now."""
     try:
         return permit._native.release()

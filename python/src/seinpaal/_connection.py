@@ -13,7 +13,7 @@ from . import _call, _fork, _native
 from ._lock import Holding, Lock, Mutex, RwLock, Semaphore
 from ._permit import Permit, PermitSet
 from ._queue import Queue
-from ._wish import Seconds, Wish, in_seconds
+from ._want import Seconds, Want, in_seconds
 
 #: How long the end of the program waits for a store to take back what is held.
 _AT_EXIT = 1.0
@@ -48,15 +48,15 @@ class Seinpaal:
         Without a limit: what the others stated, else 1. With ``exactly`` another limit is an error,
         also one that an operator set.
         """
-        return Semaphore(self, Wish("semaphore", name, limit, exactly))
+        return Semaphore(self, Want("semaphore", name, limit, exactly))
 
     def mutex(self, name: str) -> Mutex:
         """One holder at a time."""
-        return Mutex(self, Wish("mutex", name))
+        return Mutex(self, Want("mutex", name))
 
     def rwlock(self, name: str) -> RwLock:
         """Many readers or one writer: ``with lock.read:``, ``with lock.write:``."""
-        return RwLock(Lock(self, Wish("read", name)), Lock(self, Wish("write", name)))
+        return RwLock(Lock(self, Want("read", name)), Lock(self, Want("write", name)))
 
     def queue(self, name: str) -> Queue:
         """Items that wait for somebody to work on them."""
@@ -69,7 +69,7 @@ class Seinpaal:
 
         Nobody waits in a circle, whatever order the names are given in.
         """
-        call = self._here().acquire_all(_wishes(wanted), in_seconds(timeout))
+        call = self._here().acquire_all(_wants(wanted), in_seconds(timeout))
         return self._set(call.wait())
 
     async def acquire_all_async(
@@ -77,17 +77,17 @@ class Seinpaal:
     ) -> PermitSet:
         """As `acquire_all`, from asyncio."""
         native = await self._here_async()
-        return self._set(await _call.run(native.acquire_all(_wishes(wanted), in_seconds(timeout))))
+        return self._set(await _call.run(native.acquire_all(_wants(wanted), in_seconds(timeout))))
 
     def try_acquire_all(self, *wanted: Lock | Holding) -> PermitSet | None:
         """Permits of several names if all can be had now, else ``None``."""
-        permits = self._here().try_acquire_all(_wishes(wanted)).wait()
+        permits = self._here().try_acquire_all(_wants(wanted)).wait()
         return self._set(permits) if permits is not None else None
 
     async def try_acquire_all_async(self, *wanted: Lock | Holding) -> PermitSet | None:
         """As `try_acquire_all`, from asyncio."""
         native = await self._here_async()
-        permits = await _call.run(native.try_acquire_all(_wishes(wanted)))
+        permits = await _call.run(native.try_acquire_all(_wants(wanted)))
         return self._set(permits) if permits is not None else None
 
     def _set(self, permits: list[_native.Permit]) -> PermitSet:
@@ -185,8 +185,8 @@ class Seinpaal:
             os.close(descriptor)
 
 
-def _wishes(wanted: Sequence[Lock | Holding]) -> list[Wish]:
-    return [one._wished() for one in wanted]
+def _wants(wanted: Sequence[Lock | Holding]) -> list[Want]:
+    return [one._wanted() for one in wanted]
 
 
 def _close_all() -> None:

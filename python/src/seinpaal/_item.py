@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _call, _native
 from ._grip import Cancellation, lost
-from ._wish import Seconds, in_seconds
+from ._want import Seconds, in_seconds
 from .errors import Error, Forked, Lost
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from . import _call, _native
 from ._ask import HandOverAsk
 from ._permit import Permit
-from ._wish import Options, Wish, names_in
+from ._want import Options, Want, names_in
 from .errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -203,8 +203,8 @@ class Holding:
 
         return held
 
-    def _wished(self) -> Wish:
-        return self._lock._wish.described(self._options)
+    def _wanted(self) -> Want:
+        return self._lock._want.described(self._options)
 
 
 class Lock(Holding):
@@ -213,15 +213,15 @@ class Lock(Holding):
     Waiters are served in the order in which they came. Nothing is sent before a permit is wanted.
     """
 
-    def __init__(self, connection: Seinpaal, wish: Wish) -> None:
+    def __init__(self, connection: Seinpaal, want: Want) -> None:
         super().__init__(self, {})
         self._connection = connection
-        self._wish = wish
+        self._want = want
 
     @property
     def name(self) -> str:
         """The name."""
-        return self._wish.name
+        return self._want.name
 
     def holding(self, **options: Unpack[Options]) -> Holding:
         """The lock with options: ``with gpus.holding(timeout=10, permits=2) as permit:``."""
@@ -233,44 +233,44 @@ class Lock(Holding):
         Only the calling thread waits. On the main thread a signal handler that raises, such as that
         of Ctrl-C, ends the wait within 100 ms, and nothing stays held or queued.
         """
-        call = self._connection._here().acquire(self._wish.described(options))
+        call = self._connection._here().acquire(self._want.described(options))
         return Permit(self._connection, call.wait())
 
     async def acquire_async(self, **options: Unpack[Options]) -> Permit:
         """As `acquire`, from asyncio. A cancelled task leaves the line, and nothing stays held."""
         native = await self._connection._here_async()
-        call = native.acquire(self._wish.described(options))
+        call = native.acquire(self._want.described(options))
         return Permit(self._connection, await _call.run(call))
 
     def try_acquire(self, **options: Unpack[Options]) -> Permit | None:
         """A permit, or ``None`` if none is free. ``timeout`` is for the store's answer (5 s)."""
-        call = self._connection._here().try_acquire(self._wish.described(options))
+        call = self._connection._here().try_acquire(self._want.described(options))
         permit = call.wait()
         return Permit(self._connection, permit) if permit is not None else None
 
     async def try_acquire_async(self, **options: Unpack[Options]) -> Permit | None:
         """As `try_acquire`, from asyncio."""
         native = await self._connection._here_async()
-        permit = await _call.run(native.try_acquire(self._wish.described(options)))
+        permit = await _call.run(native.try_acquire(self._want.described(options)))
         return Permit(self._connection, permit) if permit is not None else None
 
     def attach(self, ticket: str, **options: Unpack[Options]) -> Permit:
         """Becomes the holder of a ticket that was detached. If it is held, its holder loses it."""
-        wish = self._wish.described(options)
-        return Permit(self._connection, self._connection._here().attach(wish, ticket).wait())
+        want = self._want.described(options)
+        return Permit(self._connection, self._connection._here().attach(want, ticket).wait())
 
     def snapshot(self) -> Snapshot:
         """Reads who holds and who waits."""
-        return _snapshot(self._connection._here().snapshot(self._wish).wait())
+        return _snapshot(self._connection._here().snapshot(self._want).wait())
 
     async def snapshot_async(self) -> Snapshot:
         """As `snapshot`, from asyncio."""
         native = await self._connection._here_async()
-        return _snapshot(await _call.run(native.snapshot(self._wish)))
+        return _snapshot(await _call.run(native.snapshot(self._want)))
 
     def evict(self, ticket: str) -> None:
         """Ends somebody's lease or place in the line. Its owner learns of it at once."""
-        self._connection._here().evict(self._wish, ticket).wait()
+        self._connection._here().evict(self._want, ticket).wait()
 
     def ask_holder(self, ticket: str, reason: str, *, by: str | None = None) -> None:
         """Asks the holder of a ticket to hand over. The holder decides.
@@ -288,19 +288,19 @@ class Lock(Holding):
     def _asked(
         self, native: _native.Connection, ticket: str, reason: str, by: str | None
     ) -> _native.Call[None]:
-        return native.ask_holder(self._wish, ticket, _this_user() if by is None else by, reason)
+        return native.ask_holder(self._want, ticket, _this_user() if by is None else by, reason)
 
     def pause(self, reason: str) -> None:
         """Admits nobody until :meth:`resume`; who holds, holds."""
-        self._connection._here().pause(self._wish, reason).wait()
+        self._connection._here().pause(self._want, reason).wait()
 
     def resume(self) -> None:
         """Admits again."""
-        self._connection._here().pause(self._wish, None).wait()
+        self._connection._here().pause(self._want, None).wait()
 
-    def __reduce__(self) -> tuple[type[Lock], tuple[Seinpaal, Wish]]:
+    def __reduce__(self) -> tuple[type[Lock], tuple[Seinpaal, Want]]:
         """It can be sent to another process."""
-        return type(self), (self._connection, self._wish)
+        return type(self), (self._connection, self._want)
 
     def __repr__(self) -> str:
         return f"<seinpaal.{type(self).__name__} {self.name!r}>"
@@ -311,7 +311,7 @@ class Semaphore(Lock):
 
     def set_limit(self, limit: int) -> None:
         """Sets the limit as an operator: in force whatever callers state, until it is unset."""
-        self._connection._here().set_limit(self._wish, limit).wait()
+        self._connection._here().set_limit(self._want, limit).wait()
 
     def name_slots(self, names: Sequence[str]) -> None:
         """Gives the slots these names, from slot 0 up, and sets the limit to how many they are.
@@ -319,11 +319,11 @@ class Semaphore(Lock):
         While anybody holds or waits, names can only be added at the end. Setting or unsetting the
         limit removes them.
         """
-        self._connection._here().name_slots(self._wish, list(names_in(names))).wait()
+        self._connection._here().name_slots(self._want, list(names_in(names))).wait()
 
     def unset_limit(self) -> None:
         """Lets go of a limit that was set, and of the names of slots."""
-        self._connection._here().set_limit(self._wish, None).wait()
+        self._connection._here().set_limit(self._want, None).wait()
 
 
 def _this_user() -> str:

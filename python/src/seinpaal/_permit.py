@@ -12,7 +12,7 @@ from . import _call, _native
 from ._ask import HandOverAsk, hear, wait
 from ._block import Block, raise_it
 from ._grip import lost
-from ._wish import Seconds, in_seconds
+from ._want import Seconds, in_seconds
 from .errors import Forked, Lost, NotHeld
 
 if TYPE_CHECKING:

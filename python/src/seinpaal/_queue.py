@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _call, _native
 from ._item import Item
-from ._wish import Letter, Pick, Seconds, in_seconds
+from ._want import ItemWant, NewItem, Seconds, in_seconds
 
 if TYPE_CHECKING:
     from ._connection import Seinpaal
@@ -77,8 +77,8 @@ class Queue:
         labels: Mapping[str, str] | None = None,
     ) -> Pushed:
         """Pushes an item. With ``dedup=(key, window)`` the same key is pushed once in that time."""
-        letter = _letter(payload, priority, delay, group, dedup, deliveries, labels)
-        return Pushed(*self._connection._here().push(self._name, letter).wait())
+        new_item = _new_item(payload, priority, delay, group, dedup, deliveries, labels)
+        return Pushed(*self._connection._here().push(self._name, new_item).wait())
 
     async def push_async(
         self,
@@ -92,9 +92,9 @@ class Queue:
         labels: Mapping[str, str] | None = None,
     ) -> Pushed:
         """As `push`, from asyncio."""
-        letter = _letter(payload, priority, delay, group, dedup, deliveries, labels)
+        new_item = _new_item(payload, priority, delay, group, dedup, deliveries, labels)
         native = await self._connection._here_async()
-        return Pushed(*await _call.run(native.push(self._name, letter)))
+        return Pushed(*await _call.run(native.push(self._name, new_item)))
 
     def pop(self, *, timeout: Seconds | None = None, ttl: Seconds | None = None) -> Item:
         """Waits for an item, for as long as it takes or until ``timeout`` (:exc:`TimedOut`)."""
@@ -109,13 +109,13 @@ class Queue:
 
     def try_pop(self, *, ttl: Seconds | None = None) -> Item | None:
         """An item if there is one now."""
-        item = self._connection._here().try_pop(self._name, Pick(in_seconds(ttl))).wait()
+        item = self._connection._here().try_pop(self._name, ItemWant(in_seconds(ttl))).wait()
         return Item(self._connection, item) if item is not None else None
 
     async def try_pop_async(self, *, ttl: Seconds | None = None) -> Item | None:
         """As `try_pop`, from asyncio."""
         native = await self._connection._here_async()
-        item = await _call.run(native.try_pop(self._name, Pick(in_seconds(ttl))))
+        item = await _call.run(native.try_pop(self._name, ItemWant(in_seconds(ttl))))
         return Item(self._connection, item) if item is not None else None
 
     def snapshot(self) -> QueueSnapshot:
@@ -142,8 +142,8 @@ class Queue:
         return Worker(self, handler, concurrency, ttl, in_seconds(grace) or 0.0, retry)
 
     def _pop(self, timeout: Seconds | None, ttl: Seconds | None) -> _native.Call[_native.Item]:
-        pick = Pick(in_seconds(ttl), in_seconds(timeout))
-        return self._connection._here().pop(self._name, pick)
+        want = ItemWant(in_seconds(ttl), in_seconds(timeout))
+        return self._connection._here().pop(self._name, want)
 
     def __reduce__(self) -> tuple[type[Queue], tuple[Seinpaal, str]]:
         """It can be sent to another process."""
@@ -153,7 +153,7 @@ class Queue:
         return f"<seinpaal.Queue {self._name!r}>"
 
 
-def _letter(
+def _new_item(
     payload: bytes | str,
     priority: int,
     delay: Seconds | None,
@@ -161,9 +161,9 @@ def _letter(
     dedup: tuple[str, Seconds] | None,
     deliveries: int | None,
     labels: Mapping[str, str] | None,
-) -> Letter:
+) -> NewItem:
     # Not `bytes(payload)`: of a number that makes so many zeros.
     text = payload.encode() if isinstance(payload, str) else bytes(memoryview(payload))
     key = (dedup[0], in_seconds(dedup[1]) or 0.0) if dedup is not None else None
     named = tuple((labels or {}).items())
-    return Letter(text, priority, in_seconds(delay), group, key, deliveries, named)
+    return NewItem(text, priority, in_seconds(delay), group, key, deliveries, named)

@@ -17,7 +17,7 @@ from ._grip import Cancellation
 from ._native import Call
 from ._item import Item, reason
 from ._queue import GiveBack, Queue
-from ._wish import Seconds, delay_in_seconds
+from ._want import Seconds, delay_in_seconds
 from .errors import BadInput, BadSetting, Error, StoreError
 
 #: How long a worker waits before it asks a store again that does not answer.

@@ -10,7 +10,7 @@ use seinpaal::Seinpaal;
 use tokio::task::JoinSet;
 
 /// A request that takes longer is not granted.
-const PATIENCE: Duration = Duration::from_secs(90);
+const GRANT_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Asks for all at once; says `granted N CLIENT_BYTES SECONDS`, and at a line of input `listed N
 /// SECONDS`.
@@ -19,7 +19,7 @@ pub(super) async fn run(url: &str, names: u64) -> io::Result<()> {
     let acquire = |name| seinpaal.semaphore(&format!("bench-{name}")).limit(1).acquire();
     drop(acquire(names).await); // all that a client has anyway is there
     let (before, started) = (resident(), Instant::now());
-    let asked = (0..names).map(|name| acquire(name).timeout(PATIENCE).into_future());
+    let asked = (0..names).map(|name| acquire(name).timeout(GRANT_TIMEOUT).into_future());
     let permits = asked.collect::<JoinSet<_>>().join_all().await;
     let permits: Vec<_> = permits.into_iter().filter_map(Result::ok).collect();
     let took = started.elapsed().as_secs_f64();

@@ -14,8 +14,8 @@ const LEAST: Duration = Duration::from_secs(1);
 pub(crate) enum OncePer {
     /// For this text.
     Key(String),
-    /// For each tick of this length.
-    Tick {
+    /// For each period of this length.
+    Period {
         /// The flag's value as the user wrote it.
         text: String,
         length: Duration,
@@ -25,14 +25,14 @@ pub(crate) enum OncePer {
 impl OncePer {
     /// The key at this moment of this machine's clock. It is that clock, and not the store's,
     /// because it is the one that started this program: a machine that is late or early knows which
-    /// tick it was started for.
+    /// period it was started for.
     pub(crate) fn key(&self, now: SystemTime) -> String {
         match self {
             Self::Key(key) => key.clone(),
-            Self::Tick { text, length } => {
+            Self::Period { text, length } => {
                 let since = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
                 let length = length.as_millis().max(1);
-                // Whole seconds tell any two ticks apart, because a tick lasts a second or more.
+                // Whole seconds tell any two periods apart, because a period lasts a second or more.
                 format!("{text}@{}", since / length * length / 1000)
             }
         }
@@ -48,7 +48,7 @@ pub(super) fn key(text: &str) -> Result<OncePer, String> {
     let is_length = text.starts_with(|c: char| c.is_ascii_digit())
         && text.ends_with(|c: char| c.is_ascii_alphabetic());
     match values::duration(&text) {
-        Ok(length) if is_length && length >= LEAST => Ok(OncePer::Tick { text, length }),
+        Ok(length) if is_length && length >= LEAST => Ok(OncePer::Period { text, length }),
         Ok(_) if is_length => Err("a period is at least 1s long".to_owned()),
         _ => Ok(OncePer::Key(text)),
     }

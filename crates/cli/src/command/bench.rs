@@ -166,7 +166,7 @@ struct Relay {
     /// The other one stands in line.
     queued: Notify,
     /// When the permit was given back last.
-    given_back_at: Mutex<Option<Instant>>,
+    released_at: Mutex<Option<Instant>>,
 }
 
 /// How long it took from just before each release until the one in line had the permit.
@@ -180,11 +180,11 @@ async fn hand_over(
         let tell = Arc::clone(&relay);
         let request = semaphore.acquire().on_queued(move |_| tell.queued.notify_one());
         let permit = acquire(request.into_future()).await?;
-        let before = relay.given_back_at.lock().ok().and_then(|mut at| at.take());
+        let before = relay.released_at.lock().ok().and_then(|mut at| at.take());
         took.extend(before.map(|at| at.elapsed()));
         let left = until.saturating_duration_since(Instant::now());
         let is_over = timeout(left, relay.queued.notified()).await.is_err();
-        if let Ok(mut at) = relay.given_back_at.lock() {
+        if let Ok(mut at) = relay.released_at.lock() {
             *at = (!is_over).then(Instant::now);
         }
         release(permit).await?;

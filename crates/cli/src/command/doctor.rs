@@ -20,7 +20,7 @@ use crate::{
 /// How often the store is asked something to see how long that takes.
 const ASKED: usize = 21;
 /// How long one answer may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// The status when a promise is at risk.
 const AT_RISK: Exit = Exit::Status(1);
 /// The width of a fact's name.
@@ -72,7 +72,7 @@ async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
     let mut round_trips = Vec::new();
     for _ in 0..ASKED {
         let began = Instant::now();
-        match timeout(PATIENCE, semaphore.snapshot()).await {
+        match timeout(ANSWER_TIMEOUT, semaphore.snapshot()).await {
             Ok(snapshot) => drop(snapshot?),
             Err(_) => return Err(silent()),
         }
@@ -83,7 +83,8 @@ async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
 }
 
 fn silent() -> Failure {
-    let words = format!("the store was reached, but then did not answer for {}", age(PATIENCE));
+    let words =
+        format!("the store was reached, but then did not answer for {}", age(ANSWER_TIMEOUT));
     Failure::new(Exit::Unreachable, words)
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub(crate) use seinpaal_words::json::{
-    Acquired, Explained, Guess, LimitJson, NameJson, ReasonJson, Renewed, Shown, queue, slots,
-    state,
+    Acquired, EstimateJson, Explained, LimitJson, NameJson, ReasonJson, Renewed, Shown, queue,
+    slots, state,
 };
 
 /// One object on one line.

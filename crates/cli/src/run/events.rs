@@ -10,7 +10,7 @@ use crate::{
     exit::Failure,
     output::{
         Outlet,
-        json::{Guess, ReasonJson},
+        json::{EstimateJson, ReasonJson},
     },
 };
 
@@ -30,7 +30,7 @@ pub(crate) enum RunEvent<'a> {
         waiting: u32,
         /// Why it waits, as `show --why` says it.
         reasons: Vec<ReasonJson>,
-        estimate: Guess,
+        estimate: EstimateJson,
     },
     Acquired {
         name: &'a str,

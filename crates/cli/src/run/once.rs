@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long to wait for the store when CMD is gone, as for a release.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A job that is to be done once.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl Once {
 
     /// Notes that it is done. The permits of NAME must be held still.
     pub(super) async fn note(&self, seinpaal: &Seinpaal) -> Result<(), String> {
-        let noted = timeout(PATIENCE, async {
+        let noted = timeout(ANSWER_TIMEOUT, async {
             let marker = seinpaal.semaphore(&self.marker).limit(1);
             // If somebody else holds the marker, the job is noted already.
             let marker = marker.try_acquire().ttl(self.remember).label("done", &self.key).await;
@@ -106,9 +106,9 @@ impl Once {
 }
 
 /// Releases a lease that is not needed.
-pub(super) async fn give_back(permits: Option<PermitSet>) {
+pub(super) async fn release(permits: Option<PermitSet>) {
     if let Some(permits) = permits {
         // If the release is lost, the lease ends by itself; nothing was done under it.
-        let _ = timeout(PATIENCE, permits.release()).await;
+        let _ = timeout(ANSWER_TIMEOUT, permits.release()).await;
     }
 }

@@ -89,7 +89,7 @@ impl PermittedCmd<'_> {
             Ok(cmd) => cmd,
             Err(failure) => {
                 guard.map(RunGuard::dismiss);
-                self.give_back(permits, events).await;
+                self.release(permits, events).await;
                 return Err(failure);
             }
         };
@@ -134,7 +134,7 @@ impl PermittedCmd<'_> {
     }
 
     /// Gives the permits back when CMD could not be started.
-    async fn give_back(self, permits: Option<PermitSet>, events: &Events) {
+    async fn release(self, permits: Option<PermitSet>, events: &Events) {
         if let Some(permits) = permits
             && permits.release().await.is_ok()
         {

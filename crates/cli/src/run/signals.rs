@@ -97,7 +97,7 @@ impl Signals {
     pub(crate) async fn next(&mut self) -> Signal {
         match self.inbox.recv().await {
             Some(signal) => signal,
-            // Everything was ignored by our caller's wish.
+            // Everything was ignored as our caller wants.
             None => std::future::pending().await,
         }
     }

@@ -57,7 +57,7 @@ struct NamePart {
 type EnterResult = Result<Option<PermitSet>, AcquireAllError>;
 
 impl Entrance<'_> {
-    /// Takes the permits, or says why not. A signal that ends the waiting leaves the queue at once.
+    /// Takes the permits, or says why not. A signal that ends the waiting leaves the line at once.
     pub(crate) async fn enter(
         self,
         events: &Events,
@@ -234,7 +234,7 @@ impl Entrance<'_> {
 }
 
 /// Awaits an answer, unless a signal that ends the waiting comes first. The request is dropped
-/// then, which leaves the queue.
+/// then, which leaves the line.
 pub(crate) async fn unless_ended<T>(
     signals: &mut Signals,
     mut answer: impl Future<Output = T> + Unpin,

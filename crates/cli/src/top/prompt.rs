@@ -62,7 +62,7 @@ type PromptChoice = (char, String, Then);
 /// The result of a choice.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Then {
-    Ask(PromptField),
+    Type(PromptField),
     Confirm(TopDeed),
 }
 
@@ -177,7 +177,7 @@ impl Prompt {
 impl PromptStep {
     fn after(choice: &Then) -> Self {
         match choice.clone() {
-            Then::Ask(of) => Self::Type { of, text: String::new(), complaint: "" },
+            Then::Type(of) => Self::Type { of, text: String::new(), complaint: "" },
             Then::Confirm(deed) => Self::confirm(deed),
         }
     }

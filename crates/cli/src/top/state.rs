@@ -63,7 +63,7 @@ pub(super) struct TopState {
     heard: Instant,
     has_heard: bool,
     error: Option<String>,
-    patience: Duration,
+    silent_after: Duration,
 }
 
 impl TopState {
@@ -89,7 +89,7 @@ impl TopState {
             heard: Instant::now(),
             has_heard: false,
             error: None,
-            patience: interval + SILENCE,
+            silent_after: interval + SILENCE,
         }
     }
 
@@ -137,8 +137,8 @@ impl TopState {
     pub(super) fn silence(&self) -> Option<(Duration, Option<&str>)> {
         let silent = self.heard.elapsed();
         let searches = !self.look.matching.is_empty();
-        let patience = if searches { SEARCH_SILENCE } else { self.patience };
-        let is_long = self.error.is_some() || silent > patience;
+        let silent_after = if searches { SEARCH_SILENCE } else { self.silent_after };
+        let is_long = self.error.is_some() || silent > silent_after;
         is_long.then_some((silent, self.error.as_deref()))
     }
 

@@ -198,12 +198,15 @@ fn a_run_at_odds_with_the_name_says_how_and_ends_with_78() {
 }
 
 #[test]
-fn the_error_says_that_a_limit_is_pinned() {
+fn the_error_says_that_an_operator_set_the_limit() {
     for world in both() {
         assert_eq!(world.seinpaal(&["limit", "a", "2"]).code, 0);
         let ended = run(&world, "-j 5 -p 3");
         assert_eq!(ended.done.code, 78, "{:?}", ended.done);
-        ended.must_say(&world, &["3 permits", "the limit is pinned at 2", "-p", "seinpaal limit"]);
+        ended.must_say(
+            &world,
+            &["3 permits", "an operator set the limit to 2", "-p", "seinpaal limit"],
+        );
         assert!(!ended.done.err.contains("-j"), "no -j helps: {:?}", ended.done);
     }
 }

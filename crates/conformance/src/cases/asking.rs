@@ -2,8 +2,8 @@ use seinpaal_proto::{Acquire, Cause, Reply, Ticket, TicketReply, What};
 
 use crate::{
     CaseStage,
-    ask::{ask, ask_holder, evict, renew, renew_all},
     client::InboxClient,
+    requests::{ask_holder, evict, renew, renew_all, want},
     stage::{lease, tickets},
 };
 
@@ -22,10 +22,10 @@ async fn told_by_renewal(
 
 pub async fn a_holder_that_is_asked_is_told_and_holds_on(stage: &CaseStage) {
     let (mut holder, [a]) = (stage.client().await, tickets());
-    holder.take(&ask(a)).await;
+    holder.take(&want(a)).await;
     assert_eq!(holder.anonymously(ask_holder(a, "eve")).await, Reply::Asked { ticket: a });
     assert_eq!(holder.told().await, (a, What::Asked));
-    assert_eq!(told_by_renewal(&holder, ask(a).lease, a).await, ["eve"]);
+    assert_eq!(told_by_renewal(&holder, want(a).lease, a).await, ["eve"]);
     assert_eq!(holder.holders().await, [a]);
     holder.release(a).await;
 }
@@ -33,7 +33,7 @@ pub async fn a_holder_that_is_asked_is_told_and_holds_on(stage: &CaseStage) {
 pub async fn a_holder_that_hears_no_wakeup_is_told_by_its_renewal(stage: &CaseStage) {
     let (holder, [a, b], shared) = (stage.limited(2).await, tickets(), lease());
     for ticket in [a, b] {
-        holder.take(&Acquire { lease: shared, ..ask(ticket) }).await;
+        holder.take(&Acquire { lease: shared, ..want(ticket) }).await;
     }
     for by in ["eve", "bob", "eve"] {
         assert_eq!(holder.anonymously(ask_holder(a, by)).await, Reply::Asked { ticket: a });
@@ -50,8 +50,8 @@ pub async fn a_holder_that_hears_no_wakeup_is_told_by_its_renewal(stage: &CaseSt
 pub async fn only_a_ticket_that_holds_can_be_asked_for(stage: &CaseStage) {
     let (holder, waiter) = (stage.client().await, stage.client().await);
     let [a, b, c] = tickets();
-    holder.take(&ask(a)).await;
-    waiter.queue(&ask(b)).await;
+    holder.take(&want(a)).await;
+    waiter.queue(&want(b)).await;
     let waits = holder.anonymously(ask_holder(b, "eve")).await;
     assert!(matches!(waits, Reply::Queued { ticket, .. } if ticket == b), "{waits:?}");
     assert_eq!(holder.anonymously(ask_holder(c, "eve")).await, Reply::Unknown { ticket: c });
@@ -62,12 +62,12 @@ pub async fn only_a_ticket_that_holds_can_be_asked_for(stage: &CaseStage) {
 
 pub async fn people_see_what_was_asked_until_the_grant_ends(stage: &CaseStage) {
     let (holder, [a, b]) = (stage.client().await, tickets());
-    holder.take(&ask(a)).await;
+    holder.take(&want(a)).await;
     holder.anonymously(ask_holder(a, "eve")).await;
     let snapshot = holder.snapshot().await;
     let asks: Vec<_> = snapshot.holders[0].asks().collect();
     assert!(matches!(&asks[..], [(ask, _)] if ask.by() == "eve"), "{asks:?}");
     holder.release(a).await;
-    holder.take(&ask(b)).await;
+    holder.take(&want(b)).await;
     assert_eq!(holder.snapshot().await.holders[0].asks().count(), 0);
 }

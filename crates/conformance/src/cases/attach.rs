@@ -2,11 +2,11 @@ use seinpaal_proto::{Acquire, Cause, Reply, Request, TicketReply, What};
 
 use crate::{
     CaseStage,
-    ask::{
-        TTL_MICROS, acquire, ask, attach, cancel, detach, detach_grant, evict, permits, release,
-        renew, renew_all,
-    },
     client::{InboxClient, granted},
+    requests::{
+        TTL_MICROS, acquire, attach, cancel, detach, detach_grant, evict, permits, release, renew,
+        renew_all, want,
+    },
     stage::{lease, tickets},
 };
 
@@ -16,7 +16,7 @@ pub async fn attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_befor
     let (mut giver, mut taker) = (stage.limited(3).await, stage.client().await);
     let ([a, b], shared) = (tickets(), lease());
     let before = giver.take(&Acquire { lease: shared, ..permits(a, 2) }).await;
-    giver.take(&Acquire { lease: shared, ..ask(b) }).await;
+    giver.take(&Acquire { lease: shared, ..want(b) }).await;
     let after = granted(taker.one(attach(a, lease())).await);
     assert!(after.fence > before.fence, "{after:?} after {before:?}");
     assert_eq!((after.slots, after.limit), (before.slots, 3));
@@ -33,7 +33,7 @@ pub async fn nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_n
 ) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let ([a], lease) = (tickets(), lease());
-    giver.take(&ask(a)).await;
+    giver.take(&want(a)).await;
     granted(taker.one(attach(a, lease)).await);
     let ended = Reply::Ended { ticket: a, cause: Cause::Attached };
     for request in [release(a), detach(a)] {
@@ -52,7 +52,7 @@ pub async fn nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_n
 pub async fn a_late_copy_of_a_detach_changes_nothing_after_an_attach(stage: &CaseStage) {
     let client = stage.client().await;
     let ([a], lease) = (tickets(), lease());
-    let first = client.take(&ask(a)).await.fence;
+    let first = client.take(&want(a)).await.fence;
     let detached = client.one(detach_grant(a, first)).await;
     assert!(matches!(detached, Reply::Renewed { .. }), "{detached:?}");
     granted(client.one(attach(a, lease)).await);
@@ -66,7 +66,7 @@ pub async fn a_late_copy_of_a_detach_changes_nothing_after_an_attach(stage: &Cas
 pub async fn the_same_attach_twice_is_one_grant(stage: &CaseStage) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let ([a], lease) = (tickets(), lease());
-    giver.take(&ask(a)).await;
+    giver.take(&want(a)).await;
     granted(taker.one(attach(a, lease)).await);
     let again = granted(taker.one(attach(a, lease)).await);
     let holders = taker.snapshot().await.holders;
@@ -81,7 +81,7 @@ pub async fn of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_b
     let (giver, mut first) = (stage.client().await, stage.client().await);
     let (second, [a]) = (stage.client().await, tickets());
     let (early, late) = (lease(), lease());
-    giver.take(&ask(a)).await;
+    giver.take(&want(a)).await;
     assert!(matches!(giver.one(detach(a)).await, Reply::Renewed { .. }));
     granted(first.one(attach(a, early)).await);
     granted(second.one(attach(a, late)).await);
@@ -95,7 +95,7 @@ pub async fn of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_b
 pub async fn a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching(stage: &CaseStage) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let [a] = tickets();
-    let before = giver.take(&ask(a)).await;
+    let before = giver.take(&want(a)).await;
     assert_eq!(giver.one(detach(a)).await, Reply::Renewed { valid_for: Some(TTL_MICROS) });
     assert!(matches!(giver.one(detach(a)).await, Reply::Renewed { .. }), "sent twice");
     stage.vanish(giver).await;
@@ -107,7 +107,7 @@ pub async fn a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching(
 pub async fn an_attach_that_is_given_up_before_it_arrives_changes_nothing(stage: &CaseStage) {
     let (giver, taker) = (stage.client().await, stage.client().await);
     let ([a], lease) = (tickets(), lease());
-    giver.take(&ask(a)).await;
+    giver.take(&want(a)).await;
     let give_up = Request::Cancel { ticket: a, remember: TTL_MICROS, attach: Some(lease) };
     assert_eq!(taker.one(give_up).await, Reply::Cancelled { ticket: a });
     let late = taker.one(attach(a, lease)).await;
@@ -118,12 +118,12 @@ pub async fn an_attach_that_is_given_up_before_it_arrives_changes_nothing(stage:
 pub async fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
-    let held = client.take(&ask(a)).await;
+    let held = client.take(&want(a)).await;
     let Reply::Tickets { tickets, .. } = client.anonymously(renew(lease(), &[a])).await else {
         panic!("renewed by ticket, answered otherwise")
     };
     assert!(matches!(&tickets[..], [TicketReply::Held { fence, .. }] if *fence == held.fence));
-    let renewed = client.one(renew_all(ask(a).lease, &[a])).await;
+    let renewed = client.one(renew_all(want(a).lease, &[a])).await;
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
 }
 
@@ -131,8 +131,8 @@ pub async fn a_holder_whose_ticket_somebody_gives_back_is_told(stage: &CaseStage
     let (mut holder, mut waiter): (InboxClient, InboxClient) =
         (stage.client().await, stage.client().await);
     let [a, b] = tickets();
-    holder.take(&ask(a)).await;
-    waiter.one(acquire(&ask(b))).await;
+    holder.take(&want(a)).await;
+    waiter.one(acquire(&want(b))).await;
     for (client, ticket) in [(&mut waiter, b), (&mut holder, a)] {
         let released = Reply::Released { ticket, left: 0 };
         assert_eq!(client.anonymously(release(ticket)).await, released);

@@ -5,28 +5,28 @@ use seinpaal_proto::{Busy, Name, Reply, Request};
 
 use crate::{
     CaseStage, InboxClient,
-    ask::{acquire, ask, limit, permits, release, try_ask},
     client::granted,
+    requests::{acquire, limit, permits, release, want, want_now},
     stage::tickets,
 };
 
 pub async fn no_more_than_the_limit_hold(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b, c] = tickets();
-    client.take(&ask(a)).await;
-    client.take(&ask(b)).await;
-    client.queue(&ask(c)).await;
+    client.take(&want(a)).await;
+    client.take(&want(b)).await;
+    client.queue(&want(c)).await;
     assert_eq!(client.holders().await, [a, b]);
 }
 
 pub async fn a_permit_that_was_given_back_can_be_had_again(stage: &CaseStage) {
     let (one, other) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
-    one.take(&try_ask(a)).await;
-    let busy = other.acquire(&try_ask(b)).await;
+    one.take(&want_now(a)).await;
+    let busy = other.acquire(&want_now(b)).await;
     assert!(matches!(busy, Reply::Busy { why: Busy::Full, held: 1, limit: 1, .. }), "{busy:?}");
     one.release(a).await;
-    other.take(&try_ask(b)).await;
+    other.take(&want_now(b)).await;
 }
 
 pub async fn the_permits_of_a_request_are_had_all_or_none(stage: &CaseStage) {
@@ -47,7 +47,8 @@ pub async fn names_do_not_share_permits_whatever_is_in_them(stage: &CaseStage) {
     for suffix in odd {
         let name = Name::new(&format!("{own}{suffix}")).unwrap();
         let [ticket] = tickets();
-        let batch = seinpaal_proto::Batch { name, ..client.batch(vec![acquire(&try_ask(ticket))]) };
+        let batch =
+            seinpaal_proto::Batch { name, ..client.batch(vec![acquire(&want_now(ticket))]) };
         granted(client.call(&batch).await.replies.remove(0));
     }
 }
@@ -70,8 +71,8 @@ pub async fn the_longest_name_is_as_good_as_any(stage: &CaseStage) {
         name: name.clone(),
         ..client.batch(vec![request])
     };
-    granted(client.call(&to(acquire(&try_ask(a)))).await.replies.remove(0));
-    let busy = client.call(&to(acquire(&try_ask(b)))).await.replies.remove(0);
+    granted(client.call(&to(acquire(&want_now(a)))).await.replies.remove(0));
+    let busy = client.call(&to(acquire(&want_now(b)))).await.replies.remove(0);
     assert!(matches!(busy, Reply::Busy { .. }), "{busy:?}");
 }
 
@@ -79,7 +80,7 @@ pub async fn of_clients_that_race_for_one_permit_one_has_it(stage: &CaseStage) {
     let clients = join_all((0..16).map(|_| stage.client())).await;
     let replies = join_all(clients.iter().map(async |client| {
         let [ticket] = tickets();
-        client.acquire(&try_ask(ticket)).await
+        client.acquire(&want_now(ticket)).await
     }));
     let granted = |reply: &&Reply| matches!(reply, Reply::Granted(_));
     assert_eq!(replies.await.iter().filter(granted).count(), 1);
@@ -91,7 +92,7 @@ pub async fn clients_that_come_and_go_never_hold_more_than_the_limit(stage: &Cas
     let visit = async |mut client: InboxClient| {
         for _ in 0..12 {
             let [ticket] = tickets();
-            if let Reply::Queued { .. } = client.acquire(&ask(ticket)).await {
+            if let Reply::Queued { .. } = client.acquire(&want(ticket)).await {
                 client.told_of_grant(ticket).await;
             }
             most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
@@ -112,7 +113,7 @@ pub async fn what_a_batch_frees_its_later_requests_can_take(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
     let replies = client
-        .send(vec![acquire(&ask(a)), release(a), acquire(&try_ask(b)), limit(1)])
+        .send(vec![acquire(&want(a)), release(a), acquire(&want_now(b)), limit(1)])
         .await
         .replies;
     assert!(granted(replies[2].clone()).fence > granted(replies[0].clone()).fence);

@@ -4,8 +4,8 @@ use seinpaal_proto::{Acquire, Cause, Reply, Ticket, time::UNBOUNDED};
 
 use crate::{
     CaseStage,
-    ask::{TTL, acquire, ask, cancel, lasting, permits, release, try_ask},
     client::granted,
+    requests::{TTL, acquire, cancel, lasting, permits, release, want, want_now},
     stage::tickets,
 };
 
@@ -20,7 +20,7 @@ pub async fn a_lease_that_nobody_renews_ends(stage: &CaseStage) {
     stage.advance(TTL - SECOND);
     assert_eq!(client.holders().await, [a]);
     stage.advance(SECOND);
-    client.take(&try_ask(b)).await;
+    client.take(&want_now(b)).await;
     assert_eq!(client.one(release(a)).await, Reply::Ended { ticket: a, cause: Cause::Expired });
 }
 
@@ -89,10 +89,10 @@ pub async fn what_a_dead_holder_held_is_free_after_its_ttl_however_long_nobody_l
 ) {
     let (dying, other) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
-    dying.take(&ask(a)).await;
+    dying.take(&want(a)).await;
     stage.vanish(dying).await;
     stage.advance(TTL);
-    other.take(&try_ask(b)).await;
+    other.take(&want_now(b)).await;
 }
 
 pub async fn a_dead_waiter_at_the_head_holds_up_nobody(stage: &CaseStage) {
@@ -101,7 +101,7 @@ pub async fn a_dead_waiter_at_the_head_holds_up_nobody(stage: &CaseStage) {
     let [a, b, c] = tickets();
     holder.take(&permits(a, 2)).await;
     dying.queue(&permits(b, 2)).await;
-    next.queue(&ask(c)).await;
+    next.queue(&want(c)).await;
     stage.vanish(dying).await;
     holder.release(a).await;
     next.told_of_grant(c).await;
@@ -110,8 +110,8 @@ pub async fn a_dead_waiter_at_the_head_holds_up_nobody(stage: &CaseStage) {
 pub async fn a_waiter_that_died_is_not_granted_later(stage: &CaseStage) {
     let (holder, dying) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
-    holder.take(&ask(a)).await;
-    dying.queue(&ask(b)).await;
+    holder.take(&want(a)).await;
+    dying.queue(&want(b)).await;
     stage.vanish(dying).await;
     holder.release(a).await;
     stage.pass(Duration::from_secs(16), &holder).await;
@@ -123,7 +123,7 @@ pub async fn a_place_in_the_queue_ends_with_a_short_lease_of_its_own(stage: &Cas
     let client = stage.client().await;
     let [a, b] = tickets();
     client.take_anonymously(&lasting(a, HOUR)).await;
-    client.anonymously(acquire(&ask(b))).await;
+    client.anonymously(acquire(&want(b))).await;
     assert_eq!(client.waiters().await, [b]);
     stage.pass(Duration::from_secs(15), &client).await;
     assert_eq!((client.holders().await, client.waiters().await), (vec![a], vec![]));
@@ -135,7 +135,7 @@ pub async fn a_waiter_that_asks_again_keeps_its_place(stage: &CaseStage) {
     client.take_anonymously(&lasting(line[0], HOUR)).await;
     for _ in 0..6 {
         for ticket in &line[1..] {
-            client.anonymously(acquire(&ask(*ticket))).await;
+            client.anonymously(acquire(&want(*ticket))).await;
         }
         stage.advance(5 * SECOND);
     }
@@ -145,9 +145,9 @@ pub async fn a_waiter_that_asks_again_keeps_its_place(stage: &CaseStage) {
 pub async fn a_clock_that_jumps_forward_ends_no_lease_whose_holder_listens(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    client.take(&ask(a)).await;
+    client.take(&want(a)).await;
     stage.advance(HOUR);
-    let reply = client.acquire(&try_ask(b)).await;
+    let reply = client.acquire(&want_now(b)).await;
     assert!(matches!(reply, Reply::Busy { .. }), "{reply:?}");
     client.release(a).await;
 }
@@ -155,11 +155,11 @@ pub async fn a_clock_that_jumps_forward_ends_no_lease_whose_holder_listens(stage
 pub async fn a_clock_that_jumps_backward_does_not_freeze_recovery(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    client.take_anonymously(&ask(a)).await;
+    client.take_anonymously(&want(a)).await;
     stage.harness().set_now(stage.now() - 3_600_000_000);
     client.settle().await;
     stage.pass(TTL, &client).await;
-    client.take(&try_ask(b)).await;
+    client.take(&want_now(b)).await;
 }
 
 pub async fn the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down(stage: &CaseStage) {
@@ -175,7 +175,7 @@ pub async fn the_time_that_a_grant_is_valid_for_is_the_ttl_and_runs_down(stage: 
 pub async fn a_name_that_was_used_up_is_forgotten(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b, c] = tickets();
-    let brief = |ticket| Acquire { margin: UNBOUNDED, ..ask(ticket) };
+    let brief = |ticket| Acquire { margin: UNBOUNDED, ..want(ticket) };
     client.take(&brief(a)).await;
     client.queue(&brief(b)).await;
     client.one(cancel(c)).await;

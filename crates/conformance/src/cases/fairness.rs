@@ -4,16 +4,16 @@ use seinpaal_proto::{Acquire, Batch, Reply, Ticket, time::UNBOUNDED};
 
 use crate::{
     CaseStage,
-    ask::{TTL_MICROS, acquire, ask, limit, permits, ranked, try_ask},
+    requests::{TTL_MICROS, acquire, limit, permits, ranked, want, want_now},
     stage::{many_tickets, tickets},
 };
 
 pub async fn waiters_are_served_in_the_order_of_their_requests(stage: &CaseStage) {
     let (holder, mut waiter) = (stage.client().await, stage.client().await);
     let line: [Ticket; 6] = tickets();
-    holder.take(&ask(line[0])).await;
+    holder.take(&want(line[0])).await;
     for ticket in &line[1..] {
-        waiter.queue(&ask(*ticket)).await;
+        waiter.queue(&want(*ticket)).await;
     }
     holder.release(line[0]).await;
     for ticket in &line[1..] {
@@ -27,17 +27,17 @@ pub async fn a_newcomer_does_not_pass_a_waiter(stage: &CaseStage) {
     let [a, b, c] = tickets();
     client.take(&permits(a, 2)).await;
     client.queue(&permits(b, 3)).await;
-    let reply = client.acquire(&try_ask(c)).await;
+    let reply = client.acquire(&want_now(c)).await;
     assert!(matches!(reply, Reply::Busy { held: 2, waiting: 1, .. }), "{reply:?}");
 }
 
 pub async fn a_large_request_at_the_head_is_not_passed_by_small_ones(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b, c, d] = tickets();
-    client.take(&ask(a)).await;
+    client.take(&want(a)).await;
     client.queue(&permits(b, 3)).await;
-    client.queue(&ask(c)).await;
-    client.queue(&ask(d)).await;
+    client.queue(&want(c)).await;
+    client.queue(&want(d)).await;
     assert_eq!(client.holders().await, [a]);
     client.release(a).await;
     assert_eq!(client.holders().await, [b]);
@@ -48,7 +48,7 @@ pub async fn a_large_request_at_the_head_is_not_passed_by_small_ones(stage: &Cas
 pub async fn higher_priority_comes_first(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, low, middle, high] = tickets();
-    client.take(&ask(a)).await;
+    client.take(&want(a)).await;
     client.queue(&ranked(low, -100)).await;
     client.queue(&ranked(middle, 0)).await;
     client.queue(&ranked(high, 100)).await;
@@ -76,7 +76,7 @@ pub async fn ten_thousand_waiters_at_one_name_are_served_in_order(stage: &CaseSt
     let client = stage.limited(0).await;
     let line = many_tickets(MANY);
     for some in line.chunks(Batch::MOST) {
-        client.send(some.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
+        client.send(some.iter().map(|ticket| acquire(&want(*ticket))).collect()).await;
     }
     assert_eq!(client.snapshot().await.waiting_total, MANY as u32);
     client.one(limit(MANY as u32)).await;

@@ -4,7 +4,7 @@ use seinpaal_proto::{About, Acquire, Name, RecentHolds, Reply, Request};
 
 use crate::{
     CaseStage,
-    ask::{acquire, ask, evict, lasting, limit, pause, permits, release, try_ask},
+    requests::{acquire, evict, lasting, limit, pause, permits, release, want, want_now},
     stage::{random, tickets},
 };
 
@@ -57,7 +57,7 @@ pub async fn a_snapshot_never_shows_what_has_run_out(stage: &CaseStage) {
 pub async fn a_snapshot_lists_as_many_as_asked_for_and_counts_all(stage: &CaseStage) {
     let client = stage.limited(5).await;
     let all = tickets::<9>();
-    client.send(all.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
+    client.send(all.iter().map(|ticket| acquire(&want(*ticket))).collect()).await;
     let Reply::Snapshot(seen) = client.one(Request::Inspect { rows: 2 }).await else { panic!() };
     assert!(seen.holders.iter().map(|row| row.ticket).eq(all[..2].iter().copied()));
     assert!(seen.waiters.iter().map(|row| row.ticket).eq(all[5..7].iter().copied()));
@@ -70,8 +70,8 @@ pub async fn what_a_client_says_of_itself_comes_back_as_it_was(stage: &CaseStage
     let odd = [("k", ""), ("", "v"), ("号", "\"'\\{}:;,%|"), ("new\u{a0}line", "🚦")];
     let labels = odd.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
     let about = About::new("x 1.0", "häst", 7).with_labels(labels);
-    client.take(&Acquire { about: about.encode(), ..ask(a) }).await;
-    client.queue(&Acquire { about: about.encode(), ..ask(b) }).await;
+    client.take(&Acquire { about: about.encode(), ..want(a) }).await;
+    client.queue(&Acquire { about: about.encode(), ..want(b) }).await;
     let seen = client.snapshot().await;
     assert_eq!(About::decode(&seen.holders[0].about), about);
     assert_eq!(About::decode(&seen.waiters[0].about), about);
@@ -89,7 +89,7 @@ pub async fn the_list_has_every_name_in_use_that_begins_so(stage: &CaseStage) {
     let prefix = format!("list*[{:x}]", random());
     let name = |suffix: &str| Name::new(&format!("{prefix}{suffix}")).unwrap();
     for (suffix, request) in
-        [("/b", acquire(&try_ask(tickets::<1>()[0]))), ("/a", limit(2)), ("{c}", pause("repairs"))]
+        [("/b", acquire(&want_now(tickets::<1>()[0]))), ("/a", limit(2)), ("{c}", pause("repairs"))]
     {
         let batch = seinpaal_proto::Batch { name: name(suffix), ..client.batch(vec![request]) };
         client.call(&batch).await;
@@ -106,7 +106,7 @@ pub async fn a_listed_name_shows_its_first_waiters_and_counts_all(stage: &CaseSt
     let client = stage.limited(0).await;
     let all = tickets::<70>();
     for some in all.chunks(35) {
-        client.send(some.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
+        client.send(some.iter().map(|ticket| acquire(&want(*ticket))).collect()).await;
     }
     let listed = client.store().list(stage.name()).await.unwrap();
     let seen = &listed[0].1;

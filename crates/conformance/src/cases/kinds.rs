@@ -2,31 +2,31 @@ use seinpaal_proto::{Acquire, Kind, LimitRule, OnMismatch, Reply, Ticket};
 
 use crate::{
     CaseStage,
-    ask::{TTL, ask, limit, release_slots},
+    requests::{TTL, limit, release_slots, want},
     stage::tickets,
 };
 
-fn of(kind: Kind, ask: Acquire) -> Acquire {
+fn of(kind: Kind, want: Acquire) -> Acquire {
     let rule = |limit| LimitRule { limit, on_mismatch: OnMismatch::Refuse };
-    Acquire { kind, limit: kind.limit().map(rule), ..ask }
+    Acquire { kind, limit: kind.limit().map(rule), ..want }
 }
 
 fn reader(ticket: Ticket) -> Acquire {
-    of(Kind::RwLock, ask(ticket))
+    of(Kind::RwLock, want(ticket))
 }
 
 fn writer(ticket: Ticket) -> Acquire {
-    of(Kind::RwLock, Acquire { permits: Kind::writer(), ..ask(ticket) })
+    of(Kind::RwLock, Acquire { permits: Kind::writer(), ..want(ticket) })
 }
 
 pub async fn a_name_is_one_kind_of_lock_at_a_time(stage: &CaseStage) {
     let client = stage.client().await;
     for stored in Kind::ALL {
         let [a, b] = tickets();
-        client.take(&of(stored, ask(a))).await;
+        client.take(&of(stored, want(a))).await;
         for stated in Kind::ALL.into_iter().filter(|stated| *stated != stored) {
             let refused = Reply::OtherKind { ticket: Some(b), stored, stated };
-            assert_eq!(client.acquire(&of(stated, ask(b))).await, refused);
+            assert_eq!(client.acquire(&of(stated, want(b))).await, refused);
         }
         let snapshot = client.snapshot().await;
         assert_eq!((snapshot.kind, snapshot.holders_total), (Some(stored), 1));
@@ -38,16 +38,16 @@ pub async fn a_name_is_one_kind_of_lock_at_a_time(stage: &CaseStage) {
 pub async fn a_name_that_was_used_up_can_become_another_kind(stage: &CaseStage) {
     let client = stage.client().await;
     let [a, b] = tickets();
-    client.take(&of(Kind::Mutex, ask(a))).await;
+    client.take(&of(Kind::Mutex, want(a))).await;
     client.release(a).await;
     stage.pass(TTL * 2, &client).await;
-    client.take(&of(Kind::Semaphore, ask(b))).await;
+    client.take(&of(Kind::Semaphore, want(b))).await;
 }
 
 pub async fn the_limit_of_a_mutex_cannot_be_changed(stage: &CaseStage) {
     let client = stage.client().await;
     let [a] = tickets();
-    client.take(&of(Kind::Mutex, ask(a))).await;
+    client.take(&of(Kind::Mutex, want(a))).await;
     let (stored, stated) = (Kind::Mutex, Kind::Semaphore);
     assert_eq!(client.one(limit(2)).await, Reply::OtherKind { ticket: None, stored, stated });
     assert_eq!(client.snapshot().await.limit, 1);
@@ -59,7 +59,7 @@ pub async fn a_name_whose_limit_was_set_on_purpose_is_a_semaphore(stage: &CaseSt
     client.one(limit(1)).await;
     let (stored, stated) = (Kind::Semaphore, Kind::Mutex);
     let refused = Reply::OtherKind { ticket: Some(a), stored, stated };
-    assert_eq!(client.acquire(&of(Kind::Mutex, ask(a))).await, refused);
+    assert_eq!(client.acquire(&of(Kind::Mutex, want(a))).await, refused);
 }
 
 pub async fn readers_share_and_a_writer_excludes(stage: &CaseStage) {

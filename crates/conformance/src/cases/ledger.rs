@@ -10,9 +10,9 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage, InboxClient,
-    ask::{
-        ask, attach, cancel, detach, evict, give_up_attach, limit, pause, ranked, release,
-        release_slots, renew, renew_all, resume, stating,
+    requests::{
+        attach, cancel, detach, evict, give_up_attach, limit, pause, ranked, release,
+        release_slots, renew, renew_all, resume, stating, want,
     },
     stage::{Everybody, random, tickets},
 };
@@ -38,7 +38,7 @@ impl PermitDice {
             wishes: seinpaal_proto::SlotNames::none(),
             limit: if self.0.below(4) == 0 { stated } else { None },
             enqueue: self.0.pick(&[Enqueue::No, Enqueue::Yes { max_waiting: most }]),
-            lease: self.0.pick(&[lease, ask(ticket).lease]),
+            lease: self.0.pick(&[lease, want(ticket).lease]),
             about: format!("{{{}}}", self.0.below(10)),
             ..ranked(ticket, self.0.below(5) as i32 - 2)
         }

@@ -2,7 +2,7 @@ use seinpaal_proto::{Acquire, Configure, Grant, Permits, Reply, Request, Ticket}
 
 use crate::{
     CaseStage,
-    ask::{ask, limit, permits, release_slots, try_ask},
+    requests::{limit, permits, release_slots, want, want_now},
     stage::tickets,
 };
 
@@ -15,7 +15,7 @@ fn naming(names: &str) -> Request {
 fn wishing(ticket: Ticket, names: &str) -> Acquire {
     let wishes: seinpaal_proto::SlotNames = names.parse().unwrap();
     let permits = Permits::new(wishes.count()).unwrap();
-    Acquire { wishes, permits, ..ask(ticket) }
+    Acquire { wishes, permits, ..want(ticket) }
 }
 
 fn names(grant: &Grant) -> String {
@@ -28,10 +28,10 @@ pub async fn a_holder_is_told_the_names_of_its_slots(stage: &CaseStage) {
     assert_eq!(client.one(naming(THREE)).await, Reply::Configured { limit: 3 });
     assert_eq!(names(&client.take(&permits(a, 2)).await), "GPU-0,GPU-1");
     assert_eq!(names(&client.take(&wishing(b, "board b")).await), "board b");
-    next.queue(&ask(c)).await;
+    next.queue(&want(c)).await;
     client.one(release_slots(a, "1")).await;
     next.told_of_grant(c).await;
-    assert_eq!(names(&next.take(&ask(c)).await), "GPU-1");
+    assert_eq!(names(&next.take(&want(c)).await), "GPU-1");
     assert_eq!(client.snapshot().await.slot_names.to_string(), THREE);
 }
 
@@ -43,8 +43,8 @@ pub async fn a_request_waits_for_the_slot_it_names_and_holds_up_nobody_else(stag
     next.queue(&wishing(b, "board b")).await;
     let rows = client.snapshot().await.waiters;
     assert_eq!(rows.first().map(|row| row.wishes.to_string()), Some("2".to_owned()));
-    assert_eq!(names(&client.take(&ask(c)).await), "GPU-0");
-    assert_eq!(names(&client.take(&ask(d)).await), "GPU-1");
+    assert_eq!(names(&client.take(&want(c)).await), "GPU-0");
+    assert_eq!(names(&client.take(&want(d)).await), "GPU-1");
     client.release(a).await;
     next.told_of_grant(b).await;
     assert_eq!(names(&next.take(&wishing(b, "board b")).await), "board b");
@@ -57,9 +57,9 @@ pub async fn a_slot_that_somebody_waits_for_goes_to_nobody_later(stage: &CaseSta
     client.take(&permits(a, 3)).await;
     next.queue(&wishing(b, "GPU-0,board b")).await;
     client.one(release_slots(a, "0")).await;
-    assert!(matches!(client.acquire(&try_ask(c)).await, Reply::Busy { held: 2, .. }));
+    assert!(matches!(client.acquire(&want_now(c)).await, Reply::Busy { held: 2, .. }));
     client.one(release_slots(a, "1")).await;
-    assert_eq!(names(&client.take(&try_ask(d)).await), "GPU-1");
+    assert_eq!(names(&client.take(&want_now(d)).await), "GPU-1");
     client.one(release_slots(a, "2")).await;
     next.told_of_grant(b).await;
 }
@@ -85,7 +85,7 @@ pub async fn names_are_only_added_at_the_end_while_somebody_goes_by_them(stage: 
         assert!(matches!(reply, Reply::SlotsInUse { names } if names.to_string() == "a,b"));
     }
     assert_eq!(client.one(naming("a,b,c")).await, Reply::Configured { limit: 3 });
-    assert_eq!(names(&client.take(&ask(b)).await), "c");
+    assert_eq!(names(&client.take(&want(b)).await), "c");
     client.release(a).await;
     client.release(b).await;
     assert_eq!(client.one(naming("b,a")).await, Reply::Configured { limit: 2 });

@@ -2,14 +2,14 @@ use seinpaal_proto::{Busy, Reply, TicketReply};
 
 use crate::{
     CaseStage,
-    ask::{TTL, ask, pause, release, renew, resume, try_ask},
+    requests::{TTL, pause, release, renew, resume, want, want_now},
     stage::{lease, tickets},
 };
 
 pub async fn a_holder_keeps_its_permit_when_the_name_is_paused(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a] = tickets();
-    client.take(&ask(a)).await;
+    client.take(&want(a)).await;
     client.one(pause("repairs")).await;
     let Reply::Tickets { tickets, .. } = client.one(renew(lease(), &[a])).await else { panic!() };
     assert!(matches!(tickets[0], TicketReply::Held { .. }), "{tickets:?}");
@@ -19,10 +19,10 @@ pub async fn a_holder_keeps_its_permit_when_the_name_is_paused(stage: &CaseStage
 pub async fn nobody_is_admitted_to_a_name_that_is_paused(stage: &CaseStage) {
     let client = stage.limited(2).await;
     let [a, b, c] = tickets();
-    client.take(&ask(a)).await;
+    client.take(&want(a)).await;
     client.one(pause("repairs")).await;
-    client.queue(&ask(b)).await;
-    let reply = client.acquire(&try_ask(c)).await;
+    client.queue(&want(b)).await;
+    let reply = client.acquire(&want_now(c)).await;
     assert!(matches!(reply, Reply::Busy { why: Busy::Paused, .. }), "{reply:?}");
     client.release(a).await;
     assert_eq!((client.holders().await, client.waiters().await), (vec![], vec![b]));
@@ -33,7 +33,7 @@ pub async fn resuming_serves_the_queue_in_order(stage: &CaseStage) {
     let [a, b, c] = tickets();
     client.one(pause("repairs")).await;
     for ticket in [a, b, c] {
-        waiter.queue(&ask(ticket)).await;
+        waiter.queue(&want(ticket)).await;
     }
     client.one(resume()).await;
     waiter.told_of_grant(a).await;

@@ -4,7 +4,7 @@ use seinpaal_proto::{Acquire, Batch, Cause, Reply, TicketReply, time::UNBOUNDED}
 
 use crate::{
     CaseStage,
-    ask::{TTL, TTL_MICROS, acquire, ask, evict, lasting, release, renew, renew_all},
+    requests::{TTL, TTL_MICROS, acquire, evict, lasting, release, renew, renew_all, want},
     stage::{lease, many_tickets, tickets},
 };
 
@@ -61,7 +61,7 @@ pub async fn renewing_by_ticket_tells_the_live_from_the_dead(stage: &CaseStage) 
 pub async fn renewing_never_revives_an_ended_ticket(stage: &CaseStage) {
     let client = stage.client().await;
     let ([a], lease) = (tickets(), lease());
-    client.take(&Acquire { lease, ..ask(a) }).await;
+    client.take(&Acquire { lease, ..want(a) }).await;
     client.release(a).await;
     assert_eq!(client.one(renew_all(lease, &[a])).await, Reply::Gone);
     client.one(renew(lease, &[a])).await;
@@ -71,8 +71,8 @@ pub async fn renewing_never_revives_an_ended_ticket(stage: &CaseStage) {
 pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &CaseStage) {
     let client = stage.client().await;
     let ([a, b], lease) = (tickets(), lease());
-    client.take(&ask(a)).await;
-    client.queue(&ask(b)).await;
+    client.take(&want(a)).await;
+    client.queue(&want(b)).await;
     let Reply::Tickets { tickets, .. } = client.one(renew(lease, &[b])).await else { panic!() };
     assert_eq!(tickets, [TicketReply::Waiting]);
     assert_eq!(client.holders().await, [a]);
@@ -81,8 +81,8 @@ pub async fn a_waiter_is_not_made_a_holder_by_a_renewal(stage: &CaseStage) {
 pub async fn a_renewal_behind_a_release_proves_what_the_release_hands_over(stage: &CaseStage) {
     let mut client = stage.client().await;
     let ([a, b], lease) = (tickets(), lease());
-    client.take(&ask(a)).await;
-    client.queue(&Acquire { lease, ..ask(b) }).await;
+    client.take(&want(a)).await;
+    client.queue(&Acquire { lease, ..want(b) }).await;
     let replies = client.send([release(a), renew(lease, &[b])].into()).await.replies;
     let [Reply::Released { left: 0, .. }, Reply::Tickets { valid_for, tickets }] = &*replies else {
         panic!("{replies:?}")
@@ -98,8 +98,8 @@ pub async fn the_places_in_the_queue_are_renewed_in_one_call(stage: &CaseStage) 
     let ([a, b, c], waiter_lease) = (tickets(), lease());
     client.take_anonymously(&lasting(a, 100 * TTL)).await;
     for ticket in [b, c] {
-        let ask = Acquire { waiter_lease, margin: UNBOUNDED, ..ask(ticket) };
-        client.anonymously(acquire(&ask)).await;
+        let want = Acquire { waiter_lease, margin: UNBOUNDED, ..want(ticket) };
+        client.anonymously(acquire(&want)).await;
     }
     for _ in 0..3 {
         stage.pass(Duration::from_secs(14), &client).await;
@@ -113,7 +113,7 @@ pub async fn five_hundred_tickets_are_renewed_in_one_call(stage: &CaseStage) {
     let client = stage.limited(Batch::MOST_TICKETS as u32).await;
     let (all, lease) = (many_tickets(Batch::MOST_TICKETS), lease());
     for some in all.chunks(Batch::MOST) {
-        client.send(some.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
+        client.send(some.iter().map(|ticket| acquire(&want(*ticket))).collect()).await;
     }
     let Reply::Tickets { tickets, .. } = client.one(renew(lease, &all)).await else { panic!() };
     assert!(tickets.iter().all(|reply| matches!(reply, TicketReply::Held { .. })));

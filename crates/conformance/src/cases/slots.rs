@@ -1,6 +1,6 @@
 use crate::{
     CaseStage,
-    ask::{ask, limit, permits, release_slots},
+    requests::{limit, permits, release_slots, want},
     stage::tickets,
 };
 
@@ -8,10 +8,10 @@ pub async fn the_lowest_free_slots_are_given_first(stage: &CaseStage) {
     let client = stage.limited(6).await;
     let [a, b, c, d, e] = tickets();
     assert_eq!(client.take(&permits(a, 2)).await.slots.to_string(), "0-1");
-    assert_eq!(client.take(&ask(b)).await.slots.to_string(), "2");
+    assert_eq!(client.take(&want(b)).await.slots.to_string(), "2");
     assert_eq!(client.take(&permits(c, 2)).await.slots.to_string(), "3-4");
     client.release(a).await;
-    assert_eq!(client.take(&ask(d)).await.slots.to_string(), "0");
+    assert_eq!(client.take(&want(d)).await.slots.to_string(), "0");
     assert_eq!(client.take(&permits(e, 2)).await.slots.to_string(), "1,5");
 }
 
@@ -30,7 +30,7 @@ pub async fn some_slots_can_be_given_back_and_the_rest_stays(stage: &CaseStage) 
 pub async fn slots_that_another_holds_are_not_given_back(stage: &CaseStage) {
     let client = stage.limited(3).await;
     let [a, b] = tickets();
-    client.take(&ask(a)).await;
+    client.take(&want(a)).await;
     client.take(&permits(b, 2)).await;
     client.one(release_slots(a, "1-2")).await;
     assert_eq!(client.snapshot().await.held, 3);
@@ -40,16 +40,16 @@ pub async fn slots_stay_below_a_limit_that_was_lowered(stage: &CaseStage) {
     let client = stage.limited(4).await;
     let [a, b, c] = tickets();
     client.take(&permits(a, 3)).await;
-    client.take(&ask(b)).await;
+    client.take(&want(b)).await;
     client.one(limit(2)).await;
     client.release(a).await;
-    assert_eq!(client.take(&ask(c)).await.slots.to_string(), "0");
+    assert_eq!(client.take(&want(c)).await.slots.to_string(), "0");
 }
 
 pub async fn slots_begin_at_zero_again_when_everybody_has_left(stage: &CaseStage) {
     let client = stage.limited(5).await;
     let [a, b, c] = tickets();
-    client.take(&ask(a)).await;
+    client.take(&want(a)).await;
     client.take(&permits(b, 3)).await;
     client.release(a).await;
     client.release(b).await;
@@ -60,7 +60,7 @@ pub async fn ten_thousand_permits_are_had_in_one_request(stage: &CaseStage) {
     let client = stage.limited(10_000).await;
     let [a, b] = tickets();
     assert_eq!(client.take(&permits(a, 10_000)).await.slots.to_string(), "0-9999");
-    client.queue(&ask(b)).await;
+    client.queue(&want(b)).await;
     client.release(a).await;
     assert_eq!(client.holders().await, [b]);
 }

@@ -4,7 +4,7 @@ use seinpaal_proto::{Acquire, Cause, Reply, Ticket, What, time::UNBOUNDED};
 
 use crate::{
     CaseStage,
-    ask::{acquire, ask, evict, lasting, permits, release},
+    requests::{acquire, evict, lasting, permits, release, want},
     stage::tickets,
 };
 
@@ -12,9 +12,9 @@ pub async fn a_release_wakes_the_winner_and_nobody_else(stage: &CaseStage) {
     let (holder, mut second) = (stage.client().await, stage.client().await);
     let mut third = stage.client().await;
     let [a, b, c] = tickets();
-    holder.take(&ask(a)).await;
-    second.queue(&ask(b)).await;
-    third.queue(&ask(c)).await;
+    holder.take(&want(a)).await;
+    second.queue(&want(b)).await;
+    third.queue(&want(c)).await;
     holder.release(a).await;
     second.told_of_grant(b).await;
     second.release(b).await;
@@ -36,7 +36,7 @@ pub async fn a_wakeup_says_what_was_granted(stage: &CaseStage) {
 pub async fn a_client_hears_of_its_own_other_tickets(stage: &CaseStage) {
     let mut client = stage.client().await;
     let [a, b] = tickets();
-    let replies = client.send(vec![acquire(&ask(a)), acquire(&ask(b)), release(a)]).await.replies;
+    let replies = client.send(vec![acquire(&want(a)), acquire(&want(b)), release(a)]).await.replies;
     assert!(matches!(replies[1], Reply::Queued { .. }), "{replies:?}");
     client.told_of_grant(b).await;
 }
@@ -44,8 +44,8 @@ pub async fn a_client_hears_of_its_own_other_tickets(stage: &CaseStage) {
 pub async fn a_holder_that_is_evicted_is_told(stage: &CaseStage) {
     let (mut holder, mut waiter) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
-    holder.take(&ask(a)).await;
-    waiter.queue(&ask(b)).await;
+    holder.take(&want(a)).await;
+    waiter.queue(&want(b)).await;
     assert_eq!(waiter.one(evict(a)).await, Reply::Evicted { ticket: a });
     assert_eq!(holder.told().await, (a, What::Ended(Cause::Evicted)));
     waiter.told_of_grant(b).await;
@@ -56,11 +56,11 @@ pub async fn a_holder_that_is_evicted_is_told(stage: &CaseStage) {
 pub async fn a_waiter_that_is_evicted_is_told(stage: &CaseStage) {
     let (holder, mut waiter) = (stage.client().await, stage.client().await);
     let [a, b] = tickets();
-    holder.take(&ask(a)).await;
-    waiter.queue(&ask(b)).await;
+    holder.take(&want(a)).await;
+    waiter.queue(&want(b)).await;
     holder.one(evict(b)).await;
     assert_eq!(waiter.told().await, (b, What::Ended(Cause::Evicted)));
-    assert_eq!(waiter.acquire(&ask(b)).await, Reply::Ended { ticket: b, cause: Cause::Evicted });
+    assert_eq!(waiter.acquire(&want(b)).await, Reply::Ended { ticket: b, cause: Cause::Evicted });
 }
 
 pub async fn a_ticket_that_is_not_here_cannot_be_evicted(stage: &CaseStage) {
@@ -74,7 +74,7 @@ pub async fn the_first_in_line_is_told_when_to_look_though_no_wakeup_comes(stage
     let other = stage.client().await;
     let [a, b, c] = tickets();
     dying.anonymously(acquire(&lasting(a, Duration::from_secs(2)))).await;
-    let patient = |ticket| Acquire { margin: UNBOUNDED, ..ask(ticket) };
+    let patient = |ticket| Acquire { margin: UNBOUNDED, ..want(ticket) };
     let first = waiter.send(vec![acquire(&patient(b))]).await;
     assert_eq!(first.look_in, Some(2_000_000));
     assert_eq!(other.send(vec![acquire(&patient(c))]).await.look_in, None);
@@ -86,16 +86,16 @@ pub async fn a_waiter_that_cannot_be_reached_is_passed_over_and_keeps_its_place(
     let (holder, mut deaf) = (stage.client().await, stage.client().await);
     let mut next = stage.client().await;
     let [a, b, c, d] = tickets::<4>();
-    holder.take(&ask(a)).await;
-    deaf.queue(&ask(b)).await;
-    next.queue(&ask(c)).await;
-    next.queue(&ask(d)).await;
+    holder.take(&want(a)).await;
+    deaf.queue(&want(b)).await;
+    next.queue(&want(c)).await;
+    next.queue(&want(d)).await;
     stage.harness().set_hears(deaf.inbox(), false);
     holder.release(a).await;
     next.told_of_grant(c).await;
     stage.harness().set_hears(deaf.inbox(), true);
     deaf.told_to_look_again().await;
-    deaf.queue(&ask(b)).await;
+    deaf.queue(&want(b)).await;
     assert_eq!(next.waiters().await, [b, d]);
 }
 
@@ -104,7 +104,7 @@ pub async fn a_hundred_grants_in_one_step_are_all_told(stage: &CaseStage) {
     let line: [Ticket; 101] = tickets();
     holder.take(&permits(line[0], 100)).await;
     for some in line[1..].chunks(50) {
-        waiter.send(some.iter().map(|ticket| acquire(&ask(*ticket))).collect()).await;
+        waiter.send(some.iter().map(|ticket| acquire(&want(*ticket))).collect()).await;
     }
     holder.release(line[0]).await;
     for ticket in &line[1..] {

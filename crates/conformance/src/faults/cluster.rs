@@ -1,4 +1,4 @@
-//! A cluster whose masters are killed and whose slots move.
+//! A cluster whose masters are killed and whose hash slots move.
 
 use std::{
     fmt,
@@ -30,7 +30,7 @@ pub struct ClusterPlan {
     pub limit: u32,
     /// How many masters are killed. Each comes back as a replica before the next is killed.
     pub kills: u32,
-    /// How many times every slot in use is moved to another master.
+    /// How many times every hash slot in use is moved to another master.
     pub moves: u32,
     /// The store's options, such as `?replicated=1`.
     pub options: &'static str,
@@ -45,7 +45,7 @@ pub struct ClusterReport {
     pub tally: FieldTally,
     /// For each fault and each client that it hit, the time until the client's next permit.
     pub recoveries: SortedTimes,
-    /// For each kill, the time until another node had the slots.
+    /// For each kill, the time until another node had the hash slots.
     pub promotions: SortedTimes,
 }
 
@@ -136,17 +136,17 @@ impl ClusterRun {
         self.cluster.await_health();
     }
 
-    /// Moves the slot of every name to the next master, key by key.
+    /// Moves the hash slot of every name to the next master, key by key.
     fn move_all(&mut self) {
         let masters = self.cluster.masters();
         for moved in 0..self.names.len() {
             self.field.until_grants(20 + self.field.draw(50));
             let key = key(&self.names[moved]);
-            let (slot, from) = (self.cluster.slot_of(&key), self.cluster.owner_of(&key));
+            let (hash_slot, from) = (self.cluster.hash_slot_of(&key), self.cluster.owner_of(&key));
             let at = masters.iter().position(|master| *master == from);
             let next = (at.expect("an owner is a master") + 1) % masters.len();
             let began = self.field.mark();
-            self.cluster.move_slot(slot, from, masters[next]);
+            self.cluster.move_hash_slot(hash_slot, from, masters[next]);
             self.recover(began, |name| name == moved);
         }
     }

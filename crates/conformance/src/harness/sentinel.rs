@@ -16,7 +16,7 @@ use super::{Ability, Harness, memory::BEGINNING, until_noticed};
 use seinpaal_rig::SentinelServers;
 
 /// How long replicas may take. They share the machine with other cases.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REPLICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Servers that cases share, whose scripts get the time from each case.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Harness for SentinelHarness {
             // more time on a machine that is busy with other cases.
             let rig = RedisRig {
                 now: Some(Arc::clone(&self.clock)),
-                replication_timeout: Some(PATIENCE),
+                replication_timeout: Some(REPLICATION_TIMEOUT),
                 ..RedisRig::default()
             };
             let store = RedisStore::open_behind_rigged(self.url.clone(), inbox, news, rig).await;

@@ -16,8 +16,8 @@ use seinpaal_proto::{
 };
 use tokio::time::timeout;
 
-use super::ask::{acknowledge, finish, item, pop, ranked, waiting};
-use crate::{CaseStage, InboxClient, ask::TTL, client::BOUND};
+use super::requests::{acknowledge, finish, item, pop, ranked, waiting};
+use crate::{CaseStage, InboxClient, client::BOUND, requests::TTL};
 
 /// A client, its clock, and the number of its last batch.
 #[derive(Debug)]

@@ -62,7 +62,7 @@ fn is_starved(
     job: &JobTale<'_>,
     end: &JobEnd<'_>,
 ) -> bool {
-    let name = job.start.ask.as_ref().map_or("", |ask| &ask.name);
+    let name = job.start.want.as_ref().map_or("", |want| &want.name);
     let blink = u64::try_from(store.blink().as_micros()).unwrap_or(u64::MAX);
     let lost = PossibleEnd::lost(name);
     end.status == LOST
@@ -87,7 +87,7 @@ fn breach(job: &JobTale<'_>, end: &JobEnd<'_>) -> DayCheck {
 fn is_silent(job: &JobTale<'_>, end: &JobEnd<'_>) -> bool {
     let is_own = job.left.iter().any(|(_, status)| *status == end.status);
     let may_be = |may: &PossibleEnd| may.status == end.status && may.err.fits("");
-    let is_call = job.start.ask.is_none();
+    let is_call = job.start.want.is_none();
     !is_call
         && end.err.is_empty()
         && end.status != 0
@@ -145,9 +145,9 @@ fn check_refusal(
     end: &JobEnd<'_>,
     found: &mut Vec<(DayCheck, String)>,
 ) {
-    let Some(ask) = job.start.ask.as_ref().filter(|_| end.status == BUSY) else { return };
+    let Some(want) = job.start.want.as_ref().filter(|_| end.status == BUSY) else { return };
     let is_other = |other: &JobTale<'_>| {
-        let same = other.start.ask.as_ref().is_some_and(|theirs| theirs.name == ask.name);
+        let same = other.start.want.as_ref().is_some_and(|theirs| theirs.name == want.name);
         same && other.who != job.who && other.started <= end.at && other.end() >= job.started
     };
     // A job on a machine that was too busy to give back its permit holds it until the lease ends.

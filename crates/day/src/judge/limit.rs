@@ -20,8 +20,8 @@ pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) {
 
 /// The limit of a name. All jobs state the same one.
 fn limit(tale: &DayTale<'_>, name: &str) -> u32 {
-    let asks = tale.jobs.values().filter_map(|job| job.start.ask.as_ref());
-    asks.filter(|ask| ask.name == name).map(|ask| ask.limit).max().unwrap_or(1)
+    let wants = tale.jobs.values().filter_map(|job| job.start.want.as_ref());
+    wants.filter(|want| want.name == name).map(|want| want.limit).max().unwrap_or(1)
 }
 
 fn inside<'a>(tale: &DayTale<'a>, name: &str) -> Vec<PermitsInside<'a>> {

@@ -18,7 +18,7 @@ pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) -> 
     let mut pairs = 0;
     for name in tale.names() {
         let is_here = |job: &&JobTale<'_>| {
-            job.start.ask.as_ref().is_some_and(|ask| ask.name == name) && !job.was_stopped
+            job.start.want.as_ref().is_some_and(|want| want.name == name) && !job.was_stopped
         };
         let jobs: Vec<_> = tale.jobs.values().filter(is_here).collect();
         for ahead in jobs.iter().filter(|job| job.queued.contains_key(name)) {
@@ -59,6 +59,6 @@ fn judge(
 
 /// The rank of a job. The lower rank is served first.
 fn rank(job: &JobTale<'_>, came: u64) -> i128 {
-    let priority = job.start.ask.as_ref().map_or(0, |ask| ask.priority);
+    let priority = job.start.want.as_ref().map_or(0, |want| want.priority);
     i128::from(came) - i128::from(priority) * STEP
 }

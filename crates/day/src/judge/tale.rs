@@ -86,7 +86,7 @@ impl<'a> DayTale<'a> {
 
     /// All names that jobs asked for.
     pub(super) fn names(&self) -> BTreeSet<&'a str> {
-        self.jobs.values().filter_map(|job| Some(job.start.ask.as_ref()?.name.as_str())).collect()
+        self.jobs.values().filter_map(|job| Some(job.start.want.as_ref()?.name.as_str())).collect()
     }
 
     /// Returns whether the store was silent in this time for longer than `least`, or seemed silent

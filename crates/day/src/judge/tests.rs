@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     cmd::DONE,
     end::{LOST, PossibleEnd},
-    history::{AskOfJob, JobStart},
+    history::{JobStart, JobWant},
 };
 
 /// A job that was granted. Its guard ends CMD although nothing has failed, and the job says
@@ -124,9 +124,9 @@ fn one_too_many_inside_and_a_slot_given_twice_are_found() {
 #[test]
 fn a_holder_of_another_name_as_well_is_counted_there() {
     let argv = ["seinpaal", "run", "m", "--also", "n"].map(str::to_owned).to_vec();
-    let ask = Some(AskOfJob { name: "m".to_owned(), limit: 1, priority: 0 });
+    let want = Some(JobWant { name: "m".to_owned(), limit: 1, priority: 0 });
     let ends = vec![PossibleEnd::own(0, DONE)];
-    let both = JobStart { argv, ask, ends, is_hurried: false };
+    let both = JobStart { argv, want, ends, is_hurried: false };
     let book = Book::default()
         .run(0.0, "a", "n", 1)
         .entered(0.1, "a", "n", 0, 1)
@@ -168,7 +168,7 @@ fn priority_goes_before_age_as_long_as_ten_seconds_a_step_say() {
             .whole("b", "n", 1, 5, [came, 70.0, 79.0]);
         for event in &mut book.0 {
             if let (DayWhat::Started(start), "redis/b") = (&mut event.what, event.who.as_str()) {
-                start.ask.as_mut().unwrap().priority = priority;
+                start.want.as_mut().unwrap().priority = priority;
             }
         }
         book.found()
@@ -267,7 +267,7 @@ fn the_items_of_a_push_that_failed_may_be_delivered() {
     let push = ["sh", "-c", "printf '0-ok\\n' | seinpaal queue push q --lines"];
     let start = JobStart {
         argv: push.map(str::to_owned).to_vec(),
-        ask: None,
+        want: None,
         ends: vec![PossibleEnd::unreachable()],
         is_hurried: false,
     };

@@ -22,7 +22,7 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
             let run = format!("run {first} --also {second} {third} -- day hold {hold}");
             // The run does not ask in the order of its flags. Only its first name is judged, and
             // its place in line there is not.
-            let job = stage.call(&run).asks(first, 1, 0).may_end(PossibleEnd::own(0, DONE));
+            let job = stage.call(&run).wants(first, 1, 0).may_end(PossibleEnd::own(0, DONE));
             stage.let_go(scope, job.start());
             pass(draw.between(ms(1500), ms(6000)));
         }

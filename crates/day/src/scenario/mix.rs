@@ -76,7 +76,7 @@ fn backup(stage: &ScenarioStage<'_>, draw: &mut Draw) -> DayJob {
     let hold = draw.between(ms(100), ms(1500)).as_secs_f64();
     stage
         .call(&format!("run {name} -- day hold {hold} {status}"))
-        .asks(&name, 1, 0)
+        .wants(&name, 1, 0)
         .may_end(PossibleEnd::own(status, DONE))
 }
 
@@ -85,6 +85,6 @@ fn program(stage: &ScenarioStage<'_>, draw: &mut Draw) -> DayJob {
     let (name, hold) = (stage.name(name), work(draw, ms(6000)).as_secs_f64());
     let argv = ["day", "program", &name, &limit.to_string(), &hold.to_string()];
     DayJob::new(stage.world, stage.next(), argv.map(str::to_owned).to_vec())
-        .asks(&name, limit, 0)
+        .wants(&name, limit, 0)
         .may_end(PossibleEnd::own(0, DONE))
 }

@@ -38,7 +38,7 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
 fn lost(stage: &ScenarioStage<'_>, name: &str, silent: Duration) -> DayJob {
     let hold = (silent * 2).as_secs();
     let run = format!("run -j 1 --events 3 {name} -- day hold {hold}");
-    stage.call(&run).asks(name, 1, 0).may_end(PossibleEnd::lost(name)).watched()
+    stage.call(&run).wants(name, 1, 0).may_end(PossibleEnd::lost(name)).watched()
 }
 
 /// Jobs that come while the store is silent. A job that does not wait is told. The others are told,
@@ -46,7 +46,7 @@ fn lost(stage: &ScenarioStage<'_>, name: &str, silent: Duration) -> DayJob {
 fn come(stage: &ScenarioStage<'_>) -> Vec<DayJob> {
     let name = stage.name("other");
     let run = |flags: &str| {
-        let job = stage.call(&format!("run {flags} {name} -- day hold 0.2")).asks(&name, 1, 0);
+        let job = stage.call(&format!("run {flags} {name} -- day hold 0.2")).wants(&name, 1, 0);
         job.may_end(PossibleEnd::unreachable())
     };
     let job = run("-w 60").may_end(PossibleEnd::own(0, DONE));

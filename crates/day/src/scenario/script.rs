@@ -34,7 +34,7 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
             }
             _ => stage.script(&(prefix + ORDERLY)).may_end(PossibleEnd::own(0, DONE)),
         };
-        job.asks(&name, 2, 0).hurried().start().wait(stage.bound());
+        job.wants(&name, 2, 0).hurried().start().wait(stage.bound());
         pass(draw.between(ms(200), ms(3000)));
     }
 }

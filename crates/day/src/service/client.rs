@@ -14,7 +14,7 @@ use super::verdict::AnswerSeen;
 use crate::stage::{ms, pass};
 
 /// The longest time that a client waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(120);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(super) struct HttpClient {
     ports: Vec<u16>,
@@ -61,7 +61,7 @@ pub(super) fn answers(port: u16) -> bool {
 /// Sends a request and returns the status of the answer.
 fn post(port: u16, path: &str) -> io::Result<u16> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let request = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut answer = String::new();

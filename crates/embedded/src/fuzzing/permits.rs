@@ -36,8 +36,8 @@ pub(super) fn day() -> Vec<TimedRequests> {
     let all = renew(Whom::All { members: 2, digest: 7 });
     let each = renew(Whom::Tickets((1..=9).map(Ticket).collect()));
     let rules = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Exact, OnMismatch::Set];
-    let ask = |(nth, rule): (u128, _)| Request::Acquire(acquire(10 + nth, 2, rule));
-    let mut asking: Vec<Request> = (0..).zip(rules).map(ask).collect();
+    let want = |(nth, rule): (u128, _)| Request::Acquire(acquire(10 + nth, 2, rule));
+    let mut asking: Vec<Request> = (0..).zip(rules).map(want).collect();
     asking.push(Request::Acquire(Acquire { limit: None, ..acquire(14, 1, OnMismatch::Set) }));
     let some = Request::Release { ticket: Ticket(3), slots: Some(Slots::range(0, 1)) };
     let cancel = |ticket, attach| Request::Cancel { ticket, remember: SECOND, attach };

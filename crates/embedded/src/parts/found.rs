@@ -46,9 +46,9 @@ impl FoundParts {
         dir: &Directory,
         clock: Clock,
         me: Inbox,
-        patience: Duration,
+        busy_timeout: Duration,
     ) -> Result<Self, StoreError> {
-        Self::of_boot(dir, clock, me, patience, &boot::boot_id()?)
+        Self::of_boot(dir, clock, me, busy_timeout, &boot::boot_id()?)
     }
 
     /// Opens all that, in a process that ends with the store: then the index of the log need not be
@@ -78,10 +78,10 @@ impl FoundParts {
         dir: &Directory,
         clock: Clock,
         me: Inbox,
-        patience: Duration,
+        busy_timeout: Duration,
         boot: &str,
     ) -> Result<Self, StoreError> {
-        let database = database::open(dir, &me.to_string(), patience)?;
+        let database = database::open(dir, &me.to_string(), busy_timeout)?;
         let clock = boot::begin(&database.db, boot, clock)
             .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
         let presences = Presences::open(dir)?;

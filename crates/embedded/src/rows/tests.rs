@@ -229,10 +229,10 @@ fn a_name_that_fell_idle_leaves_no_rows() {
         let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
         execute(&mut Rows::open(&db, &name).unwrap(), &mut Oracle(0), now, &batch).unwrap();
     };
-    let mut ask = random.acquire();
-    ask.limit = Some(LimitRule { limit: Limit::new(3).unwrap(), on_mismatch: OnMismatch::Set });
-    run(SECOND, vec![Request::Acquire(ask.clone())]);
-    run(2 * SECOND, vec![Request::Release { ticket: ask.ticket, slots: None }]);
+    let mut want = random.acquire();
+    want.limit = Some(LimitRule { limit: Limit::new(3).unwrap(), on_mismatch: OnMismatch::Set });
+    run(SECOND, vec![Request::Acquire(want.clone())]);
+    run(2 * SECOND, vec![Request::Release { ticket: want.ticket, slots: None }]);
     run(3600 * SECOND, vec![]);
     run(7200 * SECOND, vec![]);
     for table in ["name", "lease", "entry", "memory", "free"] {

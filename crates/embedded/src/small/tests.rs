@@ -15,10 +15,10 @@ use seinpaal_store::{Certainty, StoreErrorKind};
 /// Long texts make a name large.
 fn with_long_texts(mut batch: Batch, random: &mut Random) -> Batch {
     for request in &mut batch.requests {
-        if let Request::Acquire(ask) = request
+        if let Request::Acquire(want) = request
             && random.below(2) == 0
         {
-            ask.about.push_str(&"x".repeat(900));
+            want.about.push_str(&"x".repeat(900));
         }
     }
     batch
@@ -65,11 +65,11 @@ fn a_name_in_either_form_and_b_trees_give_the_same_answers_to_random_histories()
     assert!(changes > 20, "the form changed {changes} times");
 }
 
-fn ask(inbox: u128, ticket: u128) -> Request {
-    let mut ask = Random::new(7).acquire();
-    (ask.ticket, ask.lease) = (Ticket(ticket), LeaseId(inbox));
-    (ask.kind, ask.enqueue, ask.limit) = (Kind::Semaphore, Enqueue::No, None);
-    Request::Acquire(Acquire { permits: seinpaal_proto::Permits::ONE, ..ask })
+fn want(inbox: u128, ticket: u128) -> Request {
+    let mut want = Random::new(7).acquire();
+    (want.ticket, want.lease) = (Ticket(ticket), LeaseId(inbox));
+    (want.kind, want.enqueue, want.limit) = (Kind::Semaphore, Enqueue::No, None);
+    Request::Acquire(Acquire { permits: seinpaal_proto::Permits::ONE, ..want })
 }
 
 fn call(db: &Connection, inbox: u128, now: Micros, request: Option<Request>) -> Replies {
@@ -83,7 +83,7 @@ fn call(db: &Connection, inbox: u128, now: Micros, request: Option<Request>) -> 
 
 fn pair(db: &Connection, inbox: u128, number: u128, now: Micros) {
     let ticket = inbox << 32 | number;
-    call(db, inbox, now, Some(ask(inbox, ticket)));
+    call(db, inbox, now, Some(want(inbox, ticket)));
     call(db, inbox, now, Some(Request::Release { ticket: Ticket(ticket), slots: None }));
 }
 
@@ -109,7 +109,7 @@ fn using_a_name_leaves_the_time_to_look_at_it_alone_until_that_has_come() {
 fn clients_are_listed_while_they_hold_and_a_few_of_them_after_that() {
     let db = database();
     let names = |inbox| names_of(&db, Inbox(inbox)).unwrap().len();
-    call(&db, 5, 1000 * SECOND, Some(ask(5, 5 << 32 | 1)));
+    call(&db, 5, 1000 * SECOND, Some(want(5, 5 << 32 | 1)));
     assert_eq!((names(5), names(6)), (1, 0));
     let release = Request::Release { ticket: Ticket(5 << 32 | 1), slots: None };
     call(&db, 5, 1000 * SECOND, Some(release));
@@ -127,7 +127,7 @@ fn clients_are_listed_while_they_hold_and_a_few_of_them_after_that() {
 #[test]
 fn a_record_that_something_has_changed_is_damage() {
     let db = database();
-    call(&db, 5, 1000 * SECOND, Some(ask(5, 1)));
+    call(&db, 5, 1000 * SECOND, Some(want(5, 1)));
     let record: Vec<u8> = db.query_row("SELECT state FROM small", [], |row| row.get(0)).unwrap();
     let name = Name::new("n").unwrap();
     for at in 0..record.len() {

@@ -4,14 +4,14 @@
 use rusqlite::{OptionalExtension, Result};
 use seinpaal_proto::{
     Contact, Contacts, Inbox, Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::{Batch, Replies, Reply, Request, execute},
     time::{Micros, SECOND},
 };
 
 use super::{MOST_CALLS, MOST_HOLDERS, Turn, read_name};
 use crate::{
-    line::QueuePosition,
+    line::LineOf,
     rows::{bytes, queue::QueueRows},
     tables,
 };
@@ -77,8 +77,8 @@ impl Turn<'_> {
         let outcome = execute(&mut rows, &mut self.known, self.now, batch)?;
         if outcome.replies.replies.iter().any(delivers) {
             let first = rows.first_idle(1)?;
-            let site = |inbox| (inbox, QueuePosition::Items(batch.name.clone()));
-            self.tell.watch.extend(first.into_iter().map(site));
+            let line_of = |inbox| (inbox, LineOf::Items(batch.name.clone()));
+            self.tell.watch.extend(first.into_iter().map(line_of));
         }
         self.tell.queue_wakeups.extend(outcome.wakeups);
         Ok(outcome.replies)
@@ -86,9 +86,9 @@ impl Turn<'_> {
 
     fn dead_workers(&mut self, name: &Name) -> Result<Vec<Inbox>> {
         let rows = QueueRows::open(self.db, name)?;
-        let (site, around) = (QueuePosition::Items(name.clone()), self.known.around);
+        let (line_of, around) = (LineOf::Items(name.clone()), self.known.around);
         let list = |after, most| rows.workers(after, most);
-        let mut page = around.marks.turn_page(&site, around.me, MOST_HOLDERS, list)?;
+        let mut page = around.marks.turn_page(&line_of, around.me, MOST_HOLDERS, list)?;
         page.clients.retain(|inbox| self.known.contact(*inbox) == Contact::Dead);
         Ok(page.clients)
     }
@@ -117,7 +117,7 @@ impl Turn<'_> {
     }
 
     fn queues_worked_at(&self, inbox: Inbox) -> Result<Vec<(i64, Name)>> {
-        if planted(Bug::QueueEmbeddedDeathKeeps) {
+        if planted(Mistake::QueueEmbeddedDeathKeeps) {
             return Ok(Vec::new());
         }
         let mut find = self.db.prepare_cached(OF_WORKER)?;

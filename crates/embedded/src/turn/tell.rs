@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seinpaal_proto::{Inbox, Name, Wakeup, queue};
 
-use crate::line::QueuePosition;
+use crate::line::LineOf;
 
 /// The news that the turn has for each client once it is over.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct Tell {
     pub(crate) wakeups: Vec<Wakeup>,
     pub(crate) queue_wakeups: Vec<queue::Wakeup>,
     /// Clients that are now first in line, where somebody new holds or works.
-    pub(crate) watch: Vec<(Inbox, QueuePosition)>,
+    pub(crate) watch: Vec<(Inbox, LineOf)>,
 }
 
 impl Tell {

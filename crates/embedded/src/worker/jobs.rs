@@ -4,7 +4,7 @@ use seinpaal_proto::{Batch, Name, Replies, Reply, Snapshot, queue};
 use seinpaal_store::{Examination, StoreError, Together};
 
 use super::{IDLE, Instant, StoreThread};
-use crate::{keeper::AnswerTo, line::QueuePosition, list};
+use crate::{disk::AnswerTo, line::LineOf, list};
 
 /// Names that a list reads at once: the log cannot begin anew while they are read.
 const PAGE: usize = 500;
@@ -59,7 +59,7 @@ impl StoreThread {
         self.pass_on(tell);
         // From now on this client waits for the holders, so it watches them.
         if waits && replies.replies.iter().any(is_queued) {
-            self.look_soon(QueuePosition::Permits(batch.name.clone()));
+            self.look_soon(LineOf::Permits(batch.name.clone()));
         }
         Ok(replies)
     }

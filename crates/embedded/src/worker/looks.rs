@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, mem};
 use seinpaal_proto::Inbox;
 
 use super::{Duration, Instant, StoreThread};
-use crate::{line::QueuePosition, pages::ClientPage, watch::LineInView, wire};
+use crate::{line::LineOf, pages::ClientPage, watch::LineInView, wire};
 
 /// How often a client that waits looks whether those who hold are alive, whatever it is told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -19,15 +19,15 @@ const CALM: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(super) struct DueLooks {
     /// Sites to look at once `soon_at` has come.
-    soon: Vec<QueuePosition>,
+    soon: Vec<LineOf>,
     pub(super) soon_at: Option<Instant>,
-    /// When to look at all sites where this client waits.
+    /// When to look at all lines where this client waits.
     pub(super) all_at: Option<Instant>,
     /// How long until the next look where somebody could not be watched.
     retry: Duration,
     /// The queues that are looked at once a second: somebody works there, or other workers are
     /// ahead of this one.
-    busy: BTreeSet<QueuePosition>,
+    busy: BTreeSet<LineOf>,
 }
 
 impl Default for DueLooks {
@@ -45,9 +45,9 @@ fn at_next_look(now: Instant) -> Instant {
 }
 
 impl StoreThread {
-    pub(super) fn look_soon(&mut self, site: QueuePosition) {
-        if !self.looks.soon.contains(&site) {
-            self.looks.soon.push(site);
+    pub(super) fn look_soon(&mut self, line_of: LineOf) {
+        if !self.looks.soon.contains(&line_of) {
+            self.looks.soon.push(line_of);
         }
         self.looks.soon_at.get_or_insert_with(|| Instant::now() + CALM);
         self.looks.all_at.get_or_insert_with(|| at_next_look(Instant::now()));
@@ -55,19 +55,19 @@ impl StoreThread {
 
     pub(super) fn look_if_due(&mut self) {
         let now = Instant::now();
-        let mut sites = Vec::new();
+        let mut lines = Vec::new();
         if self.looks.soon_at.is_some_and(|at| at <= now) {
             self.looks.soon_at = None;
-            sites = mem::take(&mut self.looks.soon);
+            lines = mem::take(&mut self.looks.soon);
         }
         let looks_at_all = self.looks.all_at.is_some_and(|at| at <= now);
         if looks_at_all {
             self.looks.all_at = None;
             // Those that were due soon are among them, as far as this client still waits there.
-            sites = self.line.sites();
+            lines = self.line.lines();
             self.let_go();
         }
-        sites.iter().for_each(|site| self.look_at_holders(site));
+        lines.iter().for_each(|line_of| self.look_at_holders(line_of));
         if looks_at_all && self.has_somebody_to_watch() {
             self.looks.all_at = Some(at_next_look(now));
         }
@@ -75,8 +75,8 @@ impl StoreThread {
 
     /// A place that this client has left costs no connections, which other places may need.
     fn let_go(&mut self) {
-        self.watches.retain(|site| self.line.has(site));
-        self.looks.busy.retain(|site| self.line.has(site));
+        self.watches.retain(|line_of| self.line.has(line_of));
+        self.looks.busy.retain(|line_of| self.line.has(line_of));
     }
 
     /// The first idle worker looks again only while somebody works: it is told when somebody
@@ -87,30 +87,30 @@ impl StoreThread {
 
     /// Where this client is among the first in line, watches those who hold. Buries the dead among
     /// them and among the first in line.
-    fn look_at_holders(&mut self, site: &QueuePosition) {
-        let in_view = match self.parts.read(|db| self.watches.look(db, site, self.parts.me)) {
-            Ok(in_view) => self.as_seen_by_me(site, in_view),
+    fn look_at_holders(&mut self, line_of: &LineOf) {
+        let in_view = match self.parts.read(|db| self.watches.look(db, line_of, self.parts.me)) {
+            Ok(in_view) => self.as_seen_by_me(line_of, in_view),
             Err(error) => {
                 return tracing::debug!(target: crate::TARGET, %error, "the holders could not be looked at");
             }
         };
         // Connected first, tested then: a death between the two is told by the connection.
-        let missed = self.watches.set(site, &in_view.holders, &self.parts.presences);
+        let missed = self.watches.set(line_of, &in_view.holders, &self.parts.presences);
         let is_dead = |inbox: &Inbox| self.parts.presences.is_dead(*inbox);
         let (dead, alive): (Vec<_>, Vec<_>) =
             in_view.holders.clients.into_iter().partition(is_dead);
         let dead_ahead: Vec<_> = in_view.first.into_iter().filter(is_dead).collect();
-        self.try_again(site, alive.iter().filter(|inbox| missed.contains(inbox)));
+        self.try_again(line_of, alive.iter().filter(|inbox| missed.contains(inbox)));
         self.bury(&dead);
         // Others are the first in line now, perhaps this client.
         if !dead_ahead.is_empty() && self.bury(&dead_ahead) {
-            self.look_soon(site.clone());
+            self.look_soon(line_of.clone());
         }
     }
 
     /// Leaves of what was seen what concerns this client: all of it where it is among the first in
     /// line, only the first ones where it is further back, and nothing where it is not in line.
-    fn as_seen_by_me(&mut self, site: &QueuePosition, mut in_view: LineInView) -> LineInView {
+    fn as_seen_by_me(&mut self, line_of: &LineOf, mut in_view: LineInView) -> LineInView {
         let me = self.parts.me;
         let is_among_first = in_view.first.contains(&me);
         let is_first = in_view.first.first() == Some(&me);
@@ -118,36 +118,36 @@ impl StoreThread {
             in_view.holders = ClientPage::of_nobody();
         }
         in_view.holders.clients.retain(|inbox| *inbox != me);
-        match self.line.has(site) {
+        match self.line.has(line_of) {
             true => in_view.first.retain(|inbox| *inbox != me),
             false => in_view.first.clear(),
         }
         let is_busy = !in_view.holders.clients.is_empty() || !is_first;
-        if matches!(site, QueuePosition::Items(_)) && is_busy && self.line.has(site) {
-            self.looks.busy.insert(site.clone());
+        if matches!(line_of, LineOf::Items(_)) && is_busy && self.line.has(line_of) {
+            self.looks.busy.insert(line_of.clone());
         } else {
-            self.looks.busy.remove(site);
+            self.looks.busy.remove(line_of);
         }
         in_view
     }
 
     /// Looks again soon where somebody lives and cannot be watched: either there is no room for
     /// more, or it is about to end, or another process lives on in its place.
-    fn try_again<'a>(&mut self, site: &QueuePosition, missed: impl Iterator<Item = &'a Inbox>) {
+    fn try_again<'a>(&mut self, line_of: &LineOf, missed: impl Iterator<Item = &'a Inbox>) {
         let accept = wire::encode_accept();
         if missed.map(|inbox| self.parts.socket.send(*inbox, &accept)).count() == 0 {
             self.looks.retry = CALM;
             return;
         }
-        self.looks.soon.push(site.clone());
+        self.looks.soon.push(line_of.clone());
         self.looks.soon_at.get_or_insert_with(|| Instant::now() + self.looks.retry);
         self.looks.retry = LOOK.min(2 * self.looks.retry);
     }
 
     /// A connection that hung up is no proof: a child of that process may hold on.
     pub(super) fn see_to_hung_up(&mut self, hung_up: &[Inbox]) {
-        let sites = self.watches.take_hung_up(hung_up);
+        let lines = self.watches.take_hung_up(hung_up);
         self.bury(hung_up);
-        sites.into_iter().for_each(|site| self.look_soon(site));
+        lines.into_iter().for_each(|line_of| self.look_soon(line_of));
     }
 }

@@ -4,8 +4,8 @@ use seinpaal_proto::{Name, queue};
 
 use super::StoreThread;
 use crate::{
-    keeper::{self, AnswerTo},
-    line::QueuePosition,
+    disk::{self, AnswerTo},
+    line::LineOf,
     list,
 };
 use seinpaal_store::{News, StoreError};
@@ -18,8 +18,8 @@ impl StoreThread {
     /// meanwhile.
     pub(super) fn answer_queue(&mut self, batch: &queue::Batch, answer: AnswerTo<queue::Replies>) {
         match self.call_queue(batch) {
-            Ok(replies) if keeper::is_to_be_kept(batch) => {
-                self.keeper.answer_later(answer, replies);
+            Ok(replies) if disk::is_to_be_kept(batch) => {
+                self.disk_thread.answer_later(answer, replies);
             }
             done => drop(answer.send(done)),
         }
@@ -30,7 +30,7 @@ impl StoreThread {
         let is_idle = self.line.note_queue(batch, &replies);
         self.pass_on(tell);
         if is_idle {
-            self.look_soon(QueuePosition::Items(batch.name.clone()));
+            self.look_soon(LineOf::Items(batch.name.clone()));
         }
         Ok(replies)
     }
@@ -53,7 +53,7 @@ impl StoreThread {
         for wakeup in wakeups {
             self.line.note_queue_wakeup(&wakeup);
             if let queue::What::Watch { .. } = wakeup.what {
-                self.look_soon(QueuePosition::Items(wakeup.name.clone()));
+                self.look_soon(LineOf::Items(wakeup.name.clone()));
             }
             self.tell(News::Queue(wakeup));
         }

@@ -26,7 +26,7 @@ pub fn planted(plant: Plant) -> Bounds {
         },
         Plant::FreeClock => Bounds { clock_steps: 1, ..base },
         Plant::NoSecondLook => Bounds { quiet_one_in: 1, ..base },
-        Plant::ByClient => Bounds { wishes: 2, at_once: 2, ..base },
+        Plant::ByClient => Bounds { wants: 2, at_once: 2, ..base },
         Plant::ForgetsPast | Plant::NoDeadline => {
             Bounds { faults: 1, kinds: &[ModelFault::Repeat], ..base }
         }

@@ -6,7 +6,7 @@ use seinpaal_proto::{
     Contact, Name, Priority,
     queue::{
         Due, FailureReason, How, ItemId, Push, Request, What,
-        session::{Session, Until, Wish},
+        session::{Session, Until, Want},
     },
     session::CallFailure,
     time::Micros,
@@ -66,28 +66,28 @@ impl World {
         let nth = self.pushed;
         self.pushed += 1;
         let request = Request::Push(item(nth, &bounds.items[nth]));
-        self.ask(ModelRequest::Push(nth), request);
+        self.one_off(ModelRequest::Push(nth), request);
     }
 
     fn cancel(&mut self, nth: usize) {
         self.cancels_left -= 1;
         let id = self.ghost.items[nth].id.map_or(ItemId(0), ItemId);
-        self.ask(ModelRequest::Cancel(nth), Request::Cancel { id, spares_work: false });
+        self.one_off(ModelRequest::Cancel(nth), Request::Cancel { id, spares_work: false });
     }
 
-    fn ask(&mut self, asked: ModelRequest, request: Request) {
-        let ask = Arc::make_mut(&mut self.clients[0].session).ask(self.now, request);
-        self.clients[0].asks.push((ask, asked));
+    fn one_off(&mut self, asked: ModelRequest, request: Request) {
+        let one_off = Arc::make_mut(&mut self.clients[0].session).one_off(self.now, request);
+        self.clients[0].one_offs.push((one_off, asked));
         self.with_session(0, |_, _| {});
     }
 
     pub(super) fn pop(&mut self, bounds: &Bounds, who: usize) {
         let until = if bounds.goes_on { Until::Unpopped } else { Until::Served(None) };
         let (items, ttl, about) = (bounds.at_once, bounds.ttl(), String::new());
-        let wish = Wish { items, ttl, until, drains: false, about };
+        let want = Want { items, ttl, until, drains: false, about };
         let client = &mut self.clients[who];
         client.pops_left = client.pops_left.saturating_sub(1);
-        client.pop = Some(Arc::make_mut(&mut client.session).pop(wish));
+        client.pop = Some(Arc::make_mut(&mut client.session).pop(want));
         self.with_session(who, |_, _| {});
     }
 
@@ -137,9 +137,10 @@ impl World {
         let watch = self.ledger.facts().and_then(|head| head.watch);
         let goes_only = matches!(fault, ModelFault::Crash | ModelFault::Vanish);
         // A request of a dead client may still put it in line.
-        let asks =
+        let has_sent =
             |parcel: &Parcel| matches!(parcel.load, Load::Request { from, .. } if from == who);
-        let is_counted_on = watch == Some(self.clients[who].inbox) || self.parcels.iter().any(asks);
+        let is_counted_on =
+            watch == Some(self.clients[who].inbox) || self.parcels.iter().any(has_sent);
         self.ghost.is_slow |= !goes_only || is_counted_on;
         match fault {
             ModelFault::Break => self.break_call(who),
@@ -173,7 +174,7 @@ impl World {
         self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
         let client = &mut self.clients[who];
         (client.life, client.contact, client.call) = (Life::Gone, contact, None);
-        (client.asks, client.held) = (Vec::new(), Vec::new());
+        (client.one_offs, client.held) = (Vec::new(), Vec::new());
         (client.pop, client.pops_left) = (None, 0);
     }
 

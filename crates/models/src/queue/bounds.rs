@@ -51,9 +51,9 @@ pub struct Bounds {
     pub limit: Option<u32>,
     /// How many items of a group may be in work.
     pub group_limit: Option<u32>,
-    /// How many wishes each worker may have, one after the other.
+    /// How many wants each worker may have, one after the other.
     pub pops: u8,
-    /// How many items a wish asks for.
+    /// How many items a want asks for.
     pub at_once: u32,
     /// Whether a worker that has finished an item gets more.
     pub goes_on: bool,

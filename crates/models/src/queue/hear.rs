@@ -41,7 +41,7 @@ impl World {
             }
             Event::Lost { delivery, .. } => {
                 client.held.retain(|held| held.delivery != delivery);
-                // The delivery is over, and this frees its place in a wish that goes on. The
+                // The delivery is over, and this frees its place in a want that goes on. The
                 // library's workers end the work on what they lost, too.
                 let session = Arc::make_mut(&mut client.session);
                 session.finish(delivery, How::GiveBack { delay: 0 });
@@ -50,9 +50,9 @@ impl World {
                 client.pop = None;
                 client.pops_left += 1;
             }
-            Event::Answer { ask, answer } => {
-                let at = client.asks.iter().position(|(id, _)| *id == ask)?;
-                let (_, asked) = client.asks.remove(at);
+            Event::Answer { one_off, answer } => {
+                let at = client.one_offs.iter().position(|(id, _)| *id == one_off)?;
+                let (_, asked) = client.one_offs.remove(at);
                 return self.hear_answer(asked, &answer);
             }
             Event::Finished { delivery, end } => {

@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// A worker whose wish was fulfilled has another one, as long as there are items.
+    /// A worker whose want was fulfilled has another one, as long as there are items.
     fn is_resting(&self, who: usize) -> bool {
         self.all_done() || !self.clients[who].held.is_empty()
     }
@@ -184,7 +184,7 @@ impl World {
     /// Every item in the queue is acknowledged or dead, and what was asked is answered.
     fn all_done(&self) -> bool {
         let is_dead = |standing: &Standing| matches!(standing, Standing::Dead { .. });
-        let is_open = self.is_alive(0) && !self.clients[0].asks.is_empty();
+        let is_open = self.is_alive(0) && !self.clients[0].one_offs.is_empty();
         !is_open && self.ledger.all_items().all(|item| is_dead(&item.standing))
     }
 

@@ -80,13 +80,13 @@ impl PartialEq for World {
 }
 
 fn client_of<H: Hasher>(client: &Client, view: &View<'_>, hasher: &mut H) {
-    let Client { life, contact, call, pops_left, pop, asks, held, session, .. } = client;
+    let Client { life, contact, call, pops_left, pop, one_offs, held, session, .. } = client;
     (life, *contact == Contact::Listening, pops_left, pop.is_some()).hash(hasher);
     if *life == Life::Gone {
         return;
     }
     call.map(|(_, since)| view.own.exact(since)).hash(hasher);
-    asks.iter().for_each(|(_, asked)| asked.hash(hasher));
+    one_offs.iter().for_each(|(_, asked)| asked.hash(hasher));
     session.fingerprint(view, hasher);
     for ItemInProgram { delivery, until } in held {
         (view.fence)(delivery.fence).hash(hasher);

@@ -9,7 +9,7 @@ use seinpaal_proto::{
     Contact, Inbox, Limit, Name,
     queue::{
         Batch, Configure, Delivery, ItemId, MemoryQueue, Replies, Request, Wakeup,
-        session::{AskId, Bearings, PopId, Session},
+        session::{Bearings, OneOffId, PopId, Session},
     },
     session::{CallId, SessionConfig},
     time::Micros,
@@ -104,10 +104,10 @@ pub(super) struct Client {
     /// The call whose answer the client waits for, and since when.
     pub(super) call: Option<(CallId, Micros)>,
     pub(super) pops_left: u8,
-    /// Whether the wish goes on after items were delivered.
+    /// Whether the want goes on after items were delivered.
     pub(super) goes_on: bool,
     pub(super) pop: Option<PopId>,
-    pub(super) asks: Vec<(AskId, ModelRequest)>,
+    pub(super) one_offs: Vec<(OneOffId, ModelRequest)>,
     pub(super) held: Vec<ItemInProgram>,
 }
 
@@ -208,7 +208,7 @@ impl Client {
             pops_left: if who > 0 { bounds.pops } else { 0 },
             goes_on: bounds.goes_on,
             pop: None,
-            asks: Vec::new(),
+            one_offs: Vec::new(),
             held: Vec::new(),
         }
     }

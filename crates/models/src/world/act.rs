@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seinpaal_proto::{
     Contact, Enqueue, Kind, Permits, Priority, SlotNames, Ticket,
-    session::{CallId, Session, Wish},
+    session::{CallId, Session, Want},
     time::Micros,
 };
 
@@ -87,7 +87,7 @@ impl World {
             actions.push(Action::Resume(who));
         }
         if client.life == Life::Alive {
-            if client.wishes_left > 0 && client.wanted.len() + client.held.len() < bounds.at_once {
+            if client.wants_left > 0 && client.wanted.len() + client.held.len() < bounds.at_once {
                 actions.extend(wants(bounds, who));
             }
             actions.extend((0..client.held.len()).map(|nth| Action::Release(who, nth)));
@@ -120,7 +120,7 @@ impl World {
     pub fn act(&mut self, bounds: &Bounds, action: Action) {
         match action {
             Action::Want(who, permits, rule, slot) => {
-                self.want(who, wish(permits, rule, slot, bounds), slot);
+                self.want(who, want(permits, rule, slot, bounds), slot);
             }
             Action::Release(who, nth) => {
                 let ticket = self.clients[who].held.remove(nth).ticket;
@@ -160,11 +160,11 @@ impl World {
         self.ghost.broken = self.ghost.broken.or_else(|| self.misbelief());
     }
 
-    fn want(&mut self, who: usize, wish: Wish, slot: &'static str) {
+    fn want(&mut self, who: usize, want: Want, slot: &'static str) {
         let name = Self::name();
-        self.clients[who].wishes_left -= 1;
+        self.clients[who].wants_left -= 1;
         let session = Arc::make_mut(&mut self.clients[who].session);
-        let ticket = session.acquire(self.now, &name, wish);
+        let ticket = session.acquire(self.now, &name, want);
         self.ghost.naming.iter_mut().for_each(|naming| naming.wish(ticket, slot));
         self.clients[who].wanted.push(ticket);
         self.listen(who);
@@ -257,8 +257,8 @@ fn wants(bounds: &Bounds, who: usize) -> Vec<Action> {
     all
 }
 
-pub(super) fn wish(permits: u32, rule: Rule, slot: &str, bounds: &Bounds) -> Wish {
-    Wish {
+pub(super) fn want(permits: u32, rule: Rule, slot: &str, bounds: &Bounds) -> Want {
+    Want {
         kind: Kind::Semaphore,
         permits: Permits::new(permits).unwrap_or(Permits::ONE),
         wishes: slot.parse().unwrap_or_else(|_| SlotNames::none()),

@@ -89,6 +89,6 @@ impl World {
         self.parcels.retain(|parcel| !parcel.is_wakeup_to(who));
         let client = &mut self.clients[who];
         (client.life, client.contact, client.calls) = (Life::Gone, contact, Vec::new());
-        (client.wanted, client.held, client.wishes_left) = (Vec::new(), Vec::new(), 0);
+        (client.wanted, client.held, client.wants_left) = (Vec::new(), Vec::new(), 0);
     }
 }

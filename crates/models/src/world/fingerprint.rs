@@ -140,8 +140,8 @@ impl PartialEq for World {
 }
 
 fn client_of<H: Hasher>(client: &Client, own: &Lens, store: &Lens, hasher: &mut H) {
-    let Client { inbox: _, session, life, contact, calls, wishes_left, wanted, held } = client;
-    (life, *contact == Contact::Listening, wishes_left, wanted).hash(hasher);
+    let Client { inbox: _, session, life, contact, calls, wants_left, wanted, held } = client;
+    (life, *contact == Contact::Listening, wants_left, wanted).hash(hasher);
     calls.iter().for_each(|(_, since)| own.exact(*since).hash(hasher));
     if *life == Life::Gone {
         return;

@@ -60,9 +60,9 @@ impl Naming {
                 self.call(step, listed(names), reply)
             }
             (Request::Configure(Configure::Unpin), reply) => self.call(step, Vec::new(), reply),
-            (Request::Acquire(ask), Reply::NoSuchSlot { there, .. }) => {
+            (Request::Acquire(want), Reply::NoSuchSlot { there, .. }) => {
                 listed(there) == self.names
-                    && listed(&ask.wishes).iter().any(|name| self.slot(name).is_none())
+                    && listed(&want.wishes).iter().any(|name| self.slot(name).is_none())
             }
             (_, Reply::Granted(grant)) => listed(&grant.names) == self.called(&grant.slots),
             _ => true,

@@ -33,7 +33,7 @@ impl World {
     /// What did not come about in time.
     pub fn quiet(&self, bounds: &Bounds) -> Result<u64, Stuck> {
         let calm = Bounds { faults: 0, wakeups: 16, ..*bounds };
-        let patience = 8 * (bounds.ttl + bounds.place);
+        let most_ticks = 8 * (bounds.ttl + bounds.place);
         let mut world = self.clone();
         (world.faults_left, world.forward_left, world.backward_left) = (0, 0, 0);
         world.turns_left = 0;
@@ -41,14 +41,14 @@ impl World {
         if world.stays_unheard(&calm) {
             return Err(Stuck::Unheard);
         }
-        let ticks = world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
+        let ticks = world.run_until(&calm, most_ticks, Self::nobody_waits).ok_or(Stuck::Waits)?;
         world.everybody_goes_on(&calm);
-        world.run_until(&calm, patience, Self::nobody_waits).ok_or(Stuck::Waits)?;
-        world.run_until(&calm, patience, Self::all_rest).ok_or(Stuck::Busy)?;
+        world.run_until(&calm, most_ticks, Self::nobody_waits).ok_or(Stuck::Waits)?;
+        world.run_until(&calm, most_ticks, Self::all_rest).ok_or(Stuck::Busy)?;
         if world.has_ghosts(bounds) {
             return Err(Stuck::Ghost);
         }
-        for _ in 0..patience {
+        for _ in 0..most_ticks {
             world.look(&calm); // what a client left behind that is gone, nobody else would
             world.unpin(&calm); // names stay while anybody holds or waits
             if world.ledger.is_empty() {
@@ -83,10 +83,10 @@ impl World {
     fn run_until(
         &mut self,
         bounds: &Bounds,
-        patience: u64,
+        most_ticks: u64,
         is_done: fn(&Self) -> bool,
     ) -> Option<u64> {
-        for ticks in 0..patience {
+        for ticks in 0..most_ticks {
             self.settle(bounds);
             if is_done(self) {
                 return Some(ticks);

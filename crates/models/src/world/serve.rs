@@ -127,5 +127,5 @@ pub(super) fn asks_for(batch: &Batch, ticket: Ticket) -> bool {
     batch
         .requests
         .iter()
-        .any(|request| matches!(request, Request::Acquire(ask) if ask.ticket == ticket))
+        .any(|request| matches!(request, Request::Acquire(want) if want.ticket == ticket))
 }

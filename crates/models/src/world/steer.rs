@@ -9,7 +9,7 @@ use seinpaal_proto::{
 
 use super::{
     Action, Life, World,
-    act::wish,
+    act::want,
     asking,
     step::{fence_of, is_ended_by},
 };
@@ -82,9 +82,9 @@ impl World {
     pub(super) fn attach(&mut self, who: usize, ticket: Ticket, bounds: &Bounds) {
         self.turns_left -= 1;
         let (name, now) = (Self::name(), self.now);
-        let wish = wish(1, Rule::Nothing, "", bounds);
+        let want = want(1, Rule::Nothing, "", bounds);
         let session = Arc::make_mut(&mut self.clients[who].session);
-        let begun = session.attach(now, &name, ticket, wish);
+        let begun = session.attach(now, &name, ticket, want);
         if begun.is_ok() {
             self.ghost.attached.push((who, ticket));
             self.clients[who].wanted.push(ticket);

@@ -39,22 +39,22 @@ impl RuleOfLimit {
         match request {
             Request::Configure(Configure::Limit(limit)) => self.pinned = Some(limit.get()),
             Request::Configure(Configure::Unpin) => self.pinned = None,
-            Request::Acquire(ask) => {
-                let is_new = step.before.entries().all(|entry| entry.ticket != ask.ticket);
-                return !is_new || self.ask(ask, reply);
+            Request::Acquire(want) => {
+                let is_new = step.before.entries().all(|entry| entry.ticket != want.ticket);
+                return !is_new || self.want(want, reply);
             }
             _ => return true,
         }
         *reply == Reply::Configured { limit: self.in_force() }
     }
 
-    fn ask(&mut self, ask: &Acquire, reply: &Reply) -> bool {
+    fn want(&mut self, want: &Acquire, reply: &Reply) -> bool {
         if matches!(reply, Reply::TooLate { .. } | Reply::Ended { .. }) {
             return true;
         }
-        let (ticket, permits) = (ask.ticket, ask.permits.get());
-        let number = ask.limit.map(|rule| rule.limit.get());
-        let rule = ask.limit.map(|rule| rule.on_mismatch);
+        let (ticket, permits) = (want.ticket, want.permits.get());
+        let number = want.limit.map(|rule| rule.limit.get());
+        let rule = want.limit.map(|rule| rule.on_mismatch);
         let contradicts = match rule {
             Some(OnMismatch::Exact) => self.pinned.or(self.stated),
             Some(OnMismatch::Refuse) if self.pinned.is_none() => self.stated,

@@ -7,7 +7,7 @@ mod terms;
 use super::{Contacts, Ledger};
 use crate::{
     id::LeaseId,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
     slots::Slots,
@@ -16,30 +16,30 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    pub(super) fn acquire(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
+    pub(super) fn acquire(&mut self, want: &Acquire) -> Result<Reply, S::Error> {
         // Before the ticket is looked up: a request that comes too late must not renew a place
         // either.
-        if ask.not_after.is_some_and(|not_after| self.now > not_after) {
-            return Ok(Reply::TooLate { ticket: ask.ticket }); // rule 16
+        if want.not_after.is_some_and(|not_after| self.now > not_after) {
+            return Ok(Reply::TooLate { ticket: want.ticket }); // rule 16
         }
         // Before `over`: a grant raises the last number of its series, so a ticket that holds would
         // count as released.
-        if let Some(entry) = self.state.entry(ask.ticket)?
-            && !planted(Bug::GrantsARetryAgain)
+        if let Some(entry) = self.state.entry(want.ticket)?
+            && !planted(Mistake::GrantsARetryAgain)
         {
-            return self.look(entry, ask);
+            return self.look(entry, want);
         }
-        if let Some(cause) = self.over(ask.ticket)? {
-            return Ok(Reply::Ended { ticket: ask.ticket, cause });
+        if let Some(cause) = self.over(want.ticket)? {
+            return Ok(Reply::Ended { ticket: want.ticket, cause });
         }
-        self.ask(ask)
+        self.want(want)
     }
 
     /// Rule 9: the ticket is known already. The reply says how it stands, and the request proves
     /// that its client is alive.
-    fn look(&mut self, mut entry: Entry, ask: &Acquire) -> Result<Reply, S::Error> {
+    fn look(&mut self, mut entry: Entry, want: &Acquire) -> Result<Reply, S::Error> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
-            self.stand_again(&mut entry, ask)?;
+            self.stand_again(&mut entry, want)?;
             // The waiter may have been parked. Back at its rank it may be the first for whom
             // permits are free.
             self.serve()?;
@@ -48,9 +48,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         } else {
             // Another client attached to the ticket: the request of the former holder must not
             // speak for it.
-            return Ok(Reply::Ended { ticket: ask.ticket, cause: Cause::Attached });
+            return Ok(Reply::Ended { ticket: want.ticket, cause: Cause::Attached });
         }
-        self.standing_of(ask)
+        self.standing_of(want)
     }
 
     /// The new holder has heard of its permit. From now on its lease may last as long as its
@@ -66,38 +66,38 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Renews a waiter's place at the rank that it had. A waiter that was parked returns to the
     /// order of service.
-    fn stand_again(&mut self, entry: &mut Entry, ask: &Acquire) -> Result<(), S::Error> {
+    fn stand_again(&mut self, entry: &mut Entry, want: &Acquire) -> Result<(), S::Error> {
         // Before the entry changes: its old lease counts it, and counts it as parked if it is.
         self.part(entry)?;
-        entry.lease = ask.waiter_lease;
+        entry.lease = want.waiter_lease;
         entry.inbox = self.asker;
         if let Standing::Waiting { parked, .. } = &mut entry.standing {
             *parked = false;
         }
         self.state.put_entry(entry)?;
-        self.stand_in_line(entry, ask)
+        self.stand_in_line(entry, want)
     }
 
     /// Puts a waiter under the lease of its place and renews that.
-    fn stand_in_line(&mut self, entry: &Entry, ask: &Acquire) -> Result<(), S::Error> {
+    fn stand_in_line(&mut self, entry: &Entry, want: &Acquire) -> Result<(), S::Error> {
         // The margin that the request states is for the ttl of its permits, which may be longer
         // than a place lasts. One step of the clock must not take more than half of a place.
-        let mut lease = self.join(entry, ask.waiter_ttl, ask.margin.min(ask.waiter_ttl / 2))?;
-        lease.ends = self.head.clock + ask.waiter_ttl;
-        lease.ends_wall = self.now + ask.waiter_ttl;
+        let mut lease = self.join(entry, want.waiter_ttl, want.margin.min(want.waiter_ttl / 2))?;
+        lease.ends = self.head.clock + want.waiter_ttl;
+        lease.ends_wall = self.now + want.waiter_ttl;
         self.state.put_lease(&lease)
     }
 
     /// A ticket that the ledger does not know. Whatever is wrong with the request is found before
     /// anything is written.
-    fn ask(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
+    fn want(&mut self, want: &Acquire) -> Result<Reply, S::Error> {
         // The last holder may have left in this batch, and its limit with it.
         self.drop_terms();
-        let (ticket, permits) = (ask.ticket, ask.permits.get());
-        if let Some(stored) = self.head.kind.filter(|stored| *stored != ask.kind) {
-            return Ok(Reply::OtherKind { ticket: Some(ticket), stored, stated: ask.kind });
+        let (ticket, permits) = (want.ticket, want.permits.get());
+        if let Some(stored) = self.head.kind.filter(|stored| *stored != want.kind) {
+            return Ok(Reply::OtherKind { ticket: Some(ticket), stored, stated: want.kind });
         }
-        let stating = match self.stating(ask) {
+        let stating = match self.stating(want) {
             Ok(stating) => stating,
             Err(refusal) => return Ok(refusal.into_reply(ticket)),
         };
@@ -107,59 +107,59 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if permits > limit && limit > 0 {
             return Ok(Reply::TooMany { ticket, permits, limit });
         }
-        let wishes = match self.wishes_of(ask) {
+        let wishes = match self.wishes_of(want) {
             Ok(wishes) => wishes,
             Err(refusal) => return Ok(*refusal),
         };
-        let is_set = ask.limit.is_some_and(|rule| rule.on_mismatch == OnMismatch::Set);
+        let is_set = want.limit.is_some_and(|rule| rule.on_mismatch == OnMismatch::Set);
         if is_set || limit != self.limit() {
             // The new limit may let waiters in, and they come before this request (rule 5).
             self.head.stated = stating;
             self.serve()?;
         }
-        self.let_in(ask, stating, limit, wishes)
+        self.let_in(want, stating, limit, wishes)
     }
 
     /// A request that may be granted: it is granted at once, refused, or stands in line.
     fn let_in(
         &mut self,
-        ask: &Acquire,
+        want: &Acquire,
         stating: Option<u32>,
         limit: u32,
         wishes: Slots,
     ) -> Result<Reply, S::Error> {
-        let (ticket, permits) = (ask.ticket, ask.permits.get());
+        let (ticket, permits) = (want.ticket, want.permits.get());
         // With names it matters which slots are free. Without them a grant takes the lowest ones.
         let free = match self.is_named() {
             true => self.left_by_the_line(permits, &wishes)?.map(Some),
             false => self.is_free_for(permits, limit)?.then_some(None),
         };
         if let Some(slots) = free {
-            self.store_terms(ask, stating, limit);
-            return self.grant_at_once(ask, slots);
+            self.store_terms(want, stating, limit);
+            return self.grant_at_once(want, slots);
         }
         // A refused request stores no kind, and no limit but the one that `ask` has put in force:
         // it may leave nobody behind to whom they would belong (rule 11).
-        if let Some(why) = self.refusal(ask) {
+        if let Some(why) = self.refusal(want) {
             let (held, waiting) = (self.head.held, self.head.waiting);
             return Ok(Reply::Busy { ticket, why, limit, held, waiting });
         }
-        self.store_terms(ask, stating, limit);
-        self.enqueue(ask, wishes)?;
+        self.store_terms(want, stating, limit);
+        self.enqueue(want, wishes)?;
         // The waiters before this one may be unreachable. Then it is served in this step.
         self.serve()?;
-        self.standing_of(ask)
+        self.standing_of(want)
     }
 
     /// A newcomer never passes a waiter that could be served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
-        let passes = planted(Bug::NewcomerPasses);
+        let passes = planted(Mistake::NewcomerPasses);
         Ok(fits && self.admits() && (passes || self.state.first_waiter()?.is_none()))
     }
 
-    fn refusal(&self, ask: &Acquire) -> Option<Busy> {
-        match ask.enqueue {
+    fn refusal(&self, want: &Acquire) -> Option<Busy> {
+        match want.enqueue {
             Enqueue::No if self.head.paused.is_some() => Some(Busy::Paused),
             Enqueue::No if self.guarded_for.is_some() => Some(Busy::Guarded),
             Enqueue::No => Some(Busy::Full),
@@ -169,10 +169,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
     }
 
-    fn grant_at_once(&mut self, ask: &Acquire, slots: Option<Slots>) -> Result<Reply, S::Error> {
-        let standing = self.hold(ask.permits.get(), slots)?;
-        let entry = self.entry_of(ask, ask.lease, standing);
-        let lease = self.join(&entry, ask.ttl, ask.margin)?;
+    fn grant_at_once(&mut self, want: &Acquire, slots: Option<Slots>) -> Result<Reply, S::Error> {
+        let standing = self.hold(want.permits.get(), slots)?;
+        let entry = self.entry_of(want, want.lease, standing);
+        let lease = self.join(&entry, want.ttl, want.margin)?;
         // The lease may have been made for a waiter that the store has not heard from since its
         // grant. This request of the same client shows that it is there.
         if lease.ttl == 0 {
@@ -180,18 +180,18 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         self.state.put_entry(&entry)?;
         self.open(&entry)?;
-        self.standing_of(ask)
+        self.standing_of(want)
     }
 
-    fn enqueue(&mut self, ask: &Acquire, wishes: Slots) -> Result<(), S::Error> {
-        let priority = ask.priority.get();
+    fn enqueue(&mut self, want: &Acquire, wishes: Slots) -> Result<(), S::Error> {
+        let priority = want.priority.get();
         let rank = self.next_rank(priority);
-        let (lease, margin) = (ask.lease, ask.margin);
+        let (lease, margin) = (want.lease, want.margin);
         let standing = Standing::Waiting { rank, priority, lease, margin, wishes, parked: false };
-        let entry = self.entry_of(ask, ask.waiter_lease, standing);
+        let entry = self.entry_of(want, want.waiter_lease, standing);
         self.head.waiting += 1;
         self.state.put_entry(&entry)?;
-        self.stand_in_line(&entry, ask)
+        self.stand_in_line(&entry, want)
     }
 
     /// Rule 5 as one number, lower first: the moment of arrival, earlier by [`AGING`] for each step
@@ -205,23 +205,23 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         arrival.saturating_sub(i64::from(priority) * AGING as i64)
     }
 
-    fn entry_of(&self, ask: &Acquire, lease: LeaseId, standing: Standing) -> Entry {
+    fn entry_of(&self, want: &Acquire, lease: LeaseId, standing: Standing) -> Entry {
         Entry {
-            ticket: ask.ticket,
+            ticket: want.ticket,
             lease,
             inbox: self.asker,
-            permits: ask.permits.get(),
-            ttl: ask.ttl,
+            permits: want.permits.get(),
+            ttl: want.ttl,
             since: self.now,
-            about: ask.about.clone(),
+            about: want.about.clone(),
             standing,
         }
     }
 
     /// How the ticket stands now. The wakeup about it is dropped, since it would only repeat this
     /// reply.
-    fn standing_of(&mut self, ask: &Acquire) -> Result<Reply, S::Error> {
-        let ticket = ask.ticket;
+    fn standing_of(&mut self, want: &Acquire) -> Result<Reply, S::Error> {
+        let ticket = want.ticket;
         self.wakeups.retain(|wakeup| wakeup.ticket != ticket);
         let Some(entry) = self.state.entry(ticket)? else {
             let cause = self.over(ticket)?.unwrap_or(Cause::Expired);

@@ -3,7 +3,7 @@
 use super::{Contacts, Ledger};
 use crate::{
     id::{Fence, LeaseId, Ticket},
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Cause, Reply, What},
     request::Attach,
     state::{Entry, Standing, State},
@@ -11,45 +11,45 @@ use crate::{
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
-    pub(super) fn attach(&mut self, ask: &Attach) -> Result<Reply, S::Error> {
-        let ticket = ask.ticket;
-        if ask.not_after.is_some_and(|not_after| self.now > not_after) {
+    pub(super) fn attach(&mut self, want: &Attach) -> Result<Reply, S::Error> {
+        let ticket = want.ticket;
+        if want.not_after.is_some_and(|not_after| self.now > not_after) {
             return Ok(Reply::TooLate { ticket }); // rule 16
         }
         let Some(entry) = self.state.entry(ticket)? else { return self.not_here(ticket) };
         if matches!(entry.standing, Standing::Waiting { .. }) {
             return Ok(Reply::Unknown { ticket });
         }
-        if entry.lease == ask.lease && entry.inbox == self.asker {
+        if entry.lease == want.lease && entry.inbox == self.asker {
             return self.told(&entry); // rule 9: the same attach again
         }
         // Only now: an attach that was executed has spent its lease, and its repetition was
         // answered above.
-        if let Some(cause) = self.over(ask.lease.as_ticket())? {
+        if let Some(cause) = self.over(want.lease.as_ticket())? {
             return Ok(Reply::Ended { ticket, cause });
         }
-        self.hand_over(entry, ask)
+        self.hand_over(entry, want)
     }
 
     /// Rule 20: attaching is a grant of its own. It ends the grant before it and tells that holder.
-    fn hand_over(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
-        if planted(Bug::AttachKeepsTheLease) {
-            return self.share_lease(before, ask);
+    fn hand_over(&mut self, before: Entry, want: &Attach) -> Result<Reply, S::Error> {
+        if planted(Mistake::AttachKeepsTheLease) {
+            return self.share_lease(before, want);
         }
         self.part(&before)?;
-        self.spend(ask)?;
+        self.spend(want)?;
         let mut entry = Entry {
-            lease: ask.lease,
+            lease: want.lease,
             inbox: self.asker,
-            ttl: ask.ttl,
+            ttl: want.ttl,
             since: self.now,
-            about: ask.about.clone(),
+            about: want.about.clone(),
             ..before.clone()
         };
         if let Standing::Holding { fence, .. } = &mut entry.standing {
             *fence = self.next_fence();
         }
-        self.join(&entry, ask.ttl, ask.margin)?;
+        self.join(&entry, want.ttl, want.margin)?;
         self.state.put_entry(&entry)?;
         if before.inbox != self.asker {
             self.wake(&before, What::Ended(Cause::Attached));
@@ -58,21 +58,21 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     /// The planted mistake: the ticket answers to two clients.
-    fn share_lease(&mut self, before: Entry, ask: &Attach) -> Result<Reply, S::Error> {
+    fn share_lease(&mut self, before: Entry, want: &Attach) -> Result<Reply, S::Error> {
         let lease = before.lease;
-        self.move_under(before.clone(), lease, self.asker, ask.ttl, ask.margin)?;
+        self.move_under(before.clone(), lease, self.asker, want.ttl, want.margin)?;
         self.told(&before)
     }
 
     /// A late copy of this request must not take the ticket back from the client that attaches
     /// next. So the lease is remembered as a ticket is. That works because a client draws a new
     /// lease for each attach, with a series of its own.
-    fn spend(&mut self, ask: &Attach) -> Result<(), S::Error> {
-        let spent = ask.lease.as_ticket();
+    fn spend(&mut self, want: &Attach) -> Result<(), S::Error> {
+        let spent = want.lease.as_ticket();
         if self.state.entry(spent)?.is_some() {
             return Ok(()); // A ticket of this number is here. No client of ours draws a number twice.
         }
-        self.raise(spent, ask.ttl, |memory| memory.note(spent.number(), Cause::Attached))
+        self.raise(spent, want.ttl, |memory| memory.note(spent.number(), Cause::Attached))
     }
 
     pub(super) fn detach(

@@ -4,7 +4,7 @@ use super::Ledger;
 use crate::{
     Contacts,
     kind::Kind,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::Reply,
     request::Configure,
     slot_names::SlotNames,
@@ -21,7 +21,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         match change {
             Configure::Limit(limit) => self.pin(limit.get(), SlotNames::none()),
             Configure::Slots(names) => self.pin(names.count(), names.clone()),
-            Configure::Unpin if planted(Bug::UnpinKeepsTheLimit) => {
+            Configure::Unpin if planted(Mistake::UnpinKeepsTheLimit) => {
                 self.head.stated = self.head.pinned.take();
             }
             Configure::Unpin => {

@@ -3,7 +3,7 @@
 use super::{Contact, Contacts, Ledger, MOST_MEMORIES};
 use crate::{
     id::{LeaseId, Ticket},
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Cause, What},
     request::DIGEST_MASK,
     state::{Entry, Lease, Memory, Standing, State},
@@ -132,7 +132,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Why a ticket that neither holds nor waits is over; `None` if it may still come.
     pub(super) fn over(&mut self, ticket: Ticket) -> Result<Option<Cause>, S::Error> {
-        if planted(Bug::ForgetsTickets) {
+        if planted(Mistake::ForgetsTickets) {
             return Ok(None);
         }
         let memory = self.state.memory(ticket.series())?;

@@ -3,7 +3,7 @@
 use super::{Contacts, Ledger};
 use crate::{
     id::{LeaseId, Ticket},
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Cause, Reply, What},
     slots::Slots,
     state::{Entry, Standing, State},
@@ -59,10 +59,10 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         self.leave(entry)?;
         self.close(entry, cause)?;
-        if entry.inbox != self.asker && !planted(Bug::ReleasesUntold) {
+        if entry.inbox != self.asker && !planted(Mistake::ReleasesUntold) {
             self.wake(entry, What::Ended(cause));
         }
-        if planted(Bug::FreesWithoutServing) {
+        if planted(Mistake::FreesWithoutServing) {
             return Ok(());
         }
         self.settle()
@@ -72,7 +72,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// expiry when the lease was over, an eviction what an operator wanted, a cancel that nobody
     /// held, and a ticket that changes hands goes on.
     fn note_length(&mut self, entry: &Entry) {
-        if matches!(entry.standing, Standing::Holding { .. }) && !planted(Bug::HoldsUntold) {
+        if matches!(entry.standing, Standing::Holding { .. }) && !planted(Mistake::HoldsUntold) {
             self.head.recent = self.head.recent.with(self.now.saturating_sub(entry.since));
         }
     }
@@ -109,7 +109,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// even if it was remembered before: a copy of its request may be as young as this cancel.
     fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
         // A ticket that is still here is another client's by now. It cannot be over as well.
-        if planted(Bug::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
+        if planted(Mistake::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
             return Ok(());
         }
         // The first cause stays, so that the ledger tells how the ticket ended, and not that it was

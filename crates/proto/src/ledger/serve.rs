@@ -3,7 +3,7 @@
 use super::{Contact, Contacts, Ledger};
 use crate::{
     id::Fence,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Cause, What},
     slots::Slots,
     state::{Entry, Standing, State},
@@ -146,7 +146,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Rule 10: the fence grows strictly. Because it follows the clock, it grows even after the
     /// store has lost its state.
     pub(super) fn next_fence(&mut self) -> Fence {
-        if planted(Bug::FenceIsTheClock) {
+        if planted(Mistake::FenceIsTheClock) {
             self.head.fence = 0;
         }
         self.head.fence = (self.head.fence + 1).max(self.now);

@@ -33,7 +33,7 @@ use crate::{
     id::Inbox,
     ledger::{Contact, Contacts},
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     time::{Micros, SECOND, UNBOUNDED},
 };
 
@@ -137,7 +137,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let is_over = known.as_ref().is_some_and(|known| batch.number < known.number);
         match known {
             // Also after the deadline: answering again does nothing anew.
-            Some(known) if known.number == batch.number && !planted(Bug::QueueRepeats) => {
+            Some(known) if known.number == batch.number && !planted(Mistake::QueueRepeats) => {
                 self.repeat(known, batch)
             }
             _ if is_over || self.now > batch.not_after => {

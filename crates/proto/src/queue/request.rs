@@ -143,7 +143,7 @@ pub struct Dedup {
     pub window: Micros,
 }
 
-/// A worker's wish for items.
+/// A worker's want for items.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pop {
     /// How many at most, 1 to [`Batch::MOST_ITEMS`].

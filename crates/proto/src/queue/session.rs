@@ -1,13 +1,13 @@
 //! The session: one client's work at one queue. It is pure: its caller says what time it is.
 //!
 //! ```text
-//!   ask    ask · pop · unpop · finish · close                           what the program wants
+//!   ask    one_off · pop · unpop · finish · close                       what the program wants
 //!   told   handle_replies · handle_failure · handle_wakeup · handle_timeout · look_again
 //!   do     poll_call · poll_event · poll_timeout                        what the driver must now do
 //! ```
 //!
 //! One batch is under way at a time. The session sends the same batch again until its outcome is
-//! known or its deadline has passed. What is asked meanwhile goes into the next batch. All wishes
+//! known or its deadline has passed. What is asked meanwhile goes into the next batch. All wants
 //! for items are one pop, which goes in one batch with the deliveries that were finished. So a busy
 //! worker makes one call an item. An idle worker sends only what keeps its place in line.
 //!
@@ -27,7 +27,7 @@ mod work;
 use alloc::collections::{BTreeSet, VecDeque};
 
 pub use event::{
-    Answer, AskId, Bearings, Call, Delivered, DeliveryEnd, Event, Loss, PopId, Until, Wish,
+    Answer, Bearings, Call, Delivered, DeliveryEnd, Event, Loss, OneOffId, PopId, Until, Want,
 };
 
 use super::{
@@ -38,7 +38,7 @@ use super::{
 use crate::{
     id::{Inbox, mix},
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     session::{CallFailure, CallId, SessionConfig},
     time::Micros,
 };
@@ -53,7 +53,7 @@ pub struct Session {
     name: Name,
     config: SessionConfig,
     bearings: Bearings,
-    asks: VecDeque<PendingAsk>,
+    one_offs: VecDeque<PendingOneOff>,
     finishes: VecDeque<Delivery>,
     poppers: Poppers,
     work: DeliveriesInHand,
@@ -81,8 +81,8 @@ pub struct Session {
 
 /// A request that somebody waits for.
 #[derive(Clone, Debug)]
-struct PendingAsk {
-    id: AskId,
+struct PendingOneOff {
+    id: OneOffId,
     request: Request,
     at: Micros,
 }
@@ -96,7 +96,7 @@ impl Session {
             name,
             config,
             bearings,
-            asks: VecDeque::new(),
+            one_offs: VecDeque::new(),
             finishes: VecDeque::new(),
             poppers: Poppers::default(),
             work: DeliveriesInHand::default(),
@@ -140,7 +140,7 @@ impl Session {
         match wakeup.what {
             What::Called => self.look_by(now),
             What::Watch { look_in } => self.look_by(now + look_in),
-            What::Lost(_) if planted(Bug::QueueLossUnheard) => {}
+            What::Lost(_) if planted(Mistake::QueueLossUnheard) => {}
             What::Lost(delivery) => self.take_loss(delivery),
         }
     }

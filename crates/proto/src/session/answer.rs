@@ -14,7 +14,7 @@ use super::{
 use crate::{
     id::{LeaseId, Ticket},
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::{Cause, Replies, Reply, TicketReply},
     slots::Slots,
     time::Micros,
@@ -26,7 +26,7 @@ impl Session {
         let Sent { at, name, items, .. } = sent;
         // Validity counts from before the request went out: the store may have executed it at once,
         // and the answer may be late.
-        let at = if planted(Bug::CountsFromTheReply) { now } else { at };
+        let at = if planted(Mistake::CountsFromTheReply) { now } else { at };
         let desk = self.desk(&name);
         desk.retry_at = None;
         desk.failures = 0;
@@ -51,7 +51,9 @@ impl Session {
 
     fn take_answer(&mut self, heard: Heard<'_>, item: BatchPart, reply: Reply) {
         match item {
-            BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: Some(reply) }),
+            BatchPart::OneOff(one_off) => {
+                self.events.push_back(Event::Answer { one_off, reply: Some(reply) })
+            }
             BatchPart::Lease { lease, tickets } => self.take_lease(heard, lease, &tickets, &reply),
             BatchPart::Tickets { lease, tickets } => {
                 self.take_tickets(heard, lease, &tickets, &reply, |of| &mut of.renewals);

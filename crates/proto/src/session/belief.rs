@@ -15,7 +15,7 @@ use super::{
 use crate::{
     id::{Fence, Ticket},
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::Grant,
     slot_names::SlotNames,
     slots::Slots,
@@ -61,7 +61,7 @@ impl Session {
             let age = self.place_age(now, &name);
             self.note_grant(&name, ticket, granted);
             #[cfg(feature = "planted")]
-            if planted(Bug::HandsOverUnproved) || planted(Bug::DangerBeforeRenewal) {
+            if planted(Mistake::HandsOverUnproved) || planted(Mistake::DangerBeforeRenewal) {
                 self.hand_over_unproved(now, &name, ticket, age);
             }
             self.expect_proof(now, &name, ticket);
@@ -157,8 +157,8 @@ impl Session {
         if record.phase != Phase::Held {
             return;
         }
-        let valid_for = valid_for.filter(|_| !planted(Bug::SilenceIsNoLoss));
-        let ttl = record.wish.ttl;
+        let valid_for = valid_for.filter(|_| !planted(Mistake::SilenceIsNoLoss));
+        let ttl = record.want.ttl;
         let certain = valid_for.map(|valid_for| valid_for.saturating_sub(config.margin(ttl)));
         let before = record.alarm_at();
         record.silent_since = None;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   proofs · renewals · places     keep what is there        compose/renewals.rs
-//!   tickets · asks                 change something          compose/requests.rs
+//!   tickets · one-offs             change something          compose/requests.rs
 //! ```
 //!
 //! Renewals stand first in a batch, so that the ledger finds under each lease what the session
@@ -171,12 +171,12 @@ impl Session {
         self.draft_ahead(name, &mut draft);
         let desk = self.desk(name);
         // What an operator asks stays for a call of its own, which carries no inbox.
-        let asks = core::mem::take(&mut desk.asks);
-        for (ask, request, as_nobody) in asks {
+        let one_offs = core::mem::take(&mut desk.one_offs);
+        for (one_off, request, as_nobody) in one_offs {
             if as_nobody || draft.is_full() {
-                desk.asks.push_back((ask, request, as_nobody));
+                desk.one_offs.push_back((one_off, request, as_nobody));
             } else {
-                draft.push(BatchPart::Ask(ask), request);
+                draft.push(BatchPart::OneOff(one_off), request);
             }
         }
         draft

@@ -8,7 +8,7 @@ use alloc::{
 };
 
 use super::{
-    event::{AskId, CallId},
+    event::{CallId, OneOffId},
     few::{Few, FewSet},
     lease::LeaseDesk,
     outbox::Outbox,
@@ -49,7 +49,7 @@ pub(super) struct Desk {
     /// again.
     pub(super) hands_over_to_us: bool,
     /// Other requests about the name. `true`: the request must not carry our inbox.
-    pub(super) asks: VecDeque<(AskId, Request, bool)>,
+    pub(super) one_offs: VecDeque<(OneOffId, Request, bool)>,
     /// The last call carried our inbox, so requests that must not carry it go next.
     pub(super) nobodys_turn: bool,
     /// The call that others wait for. Calls that overtake it are not written down here.
@@ -75,7 +75,7 @@ impl Desk {
             waiter_lease,
             waiters_due: None,
             hands_over_to_us: false,
-            asks: VecDeque::new(),
+            one_offs: VecDeque::new(),
             nobodys_turn: false,
             under_way: None,
             retry_at: None,
@@ -235,7 +235,7 @@ impl Desk {
         }
         let is_unproved = self.leases.values().any(|lease| !lease.unproved.is_empty());
         let at_once =
-            !self.outbox.is_empty() || !self.asks.is_empty() || self.must_settle || is_unproved;
+            !self.outbox.is_empty() || !self.one_offs.is_empty() || self.must_settle || is_unproved;
         // Only the pause after a failure delays what goes out at once.
         let due = if at_once { Some(AT_ONCE) } else { leases.chain(self.waiters_due).min() };
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
@@ -248,7 +248,7 @@ impl Desk {
 
     pub(super) fn is_idle(&self) -> bool {
         self.records.is_empty()
-            && self.asks.is_empty()
+            && self.one_offs.is_empty()
             && self.under_way.is_none()
             && !self.must_settle
     }

@@ -63,7 +63,7 @@ impl Session {
     /// A grant that nobody waits for any more, because a fail-over has undone the release or cancel
     /// of its ticket. It is given back, since it would keep others out for a ttl, and there may be
     /// many such grants. A ticket that was detached is not ours, and stays.
-    pub(super) fn give_back(&mut self, now: Micros, name: &Name, ticket: Ticket) {
+    pub(super) fn release_unwanted(&mut self, now: Micros, name: &Name, ticket: Ticket) {
         let number = self.next_number();
         self.add(now, name, Record::orphan(now, ticket, number, self.config.ttl));
     }

@@ -1,4 +1,4 @@
-//! What passes between the session, its driver and the program: wishes, calls, failures and events.
+//! What passes between the session, its driver and the program: wants, calls, failures and events.
 
 use alloc::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::{
     time::Micros,
 };
 
-/// A program's wish for permits.
+/// A program's want for permits.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct Want {
     /// How many.
     pub permits: Permits,
     /// Which lock it takes the name for.
@@ -37,8 +37,8 @@ pub struct Wish {
     pub about: Arc<str>,
 }
 
-impl Wish {
-    /// A wish for one permit of a semaphore, without anything else.
+impl Want {
+    /// A want for one permit of a semaphore, without anything else.
     pub(super) fn plain(ttl: Micros) -> Self {
         Self {
             permits: Permits::ONE,
@@ -58,9 +58,9 @@ impl Wish {
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct CallId(pub u64);
 
-/// The number of a question put with [`Session::ask`](super::Session::ask).
+/// The number of a one-off request, sent with [`Session::one_off`](super::Session::one_off).
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct AskId(pub u64);
+pub struct OneOffId(pub u64);
 
 /// A call to make.
 #[derive(Clone, Debug)]
@@ -179,10 +179,10 @@ pub enum Event {
         /// How long.
         valid_for: Option<Micros>,
     },
-    /// An answer to a question; `None` if the call failed.
+    /// The answer to a one-off request; `None` if the call failed.
     Answer {
-        /// Which question.
-        ask: AskId,
+        /// Which one-off request.
+        one_off: OneOffId,
         /// The answer.
         reply: Option<Reply>,
     },

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     request::Enqueue,
     time::{MILLISECOND, Micros, SECOND},
 };
@@ -57,7 +57,9 @@ impl Session {
     ) {
         let desk = self.desk(name);
         match item {
-            BatchPart::Ask(ask) => self.events.push_back(Event::Answer { ask, reply: None }),
+            BatchPart::OneOff(one_off) => {
+                self.events.push_back(Event::Answer { one_off, reply: None })
+            }
             BatchPart::Lease { lease, tickets } | BatchPart::Tickets { lease, tickets } => {
                 desk.renew_after_failure(lease, now, at);
                 self.bear_silence_of(now, at, name, tickets, failure);
@@ -68,7 +70,7 @@ impl Session {
             BatchPart::Ahead { .. } => {} // the ticket waits on
             BatchPart::Places => self.bear_silence_in_line(now, at, name, failure),
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
-                if planted(Bug::AsksOnce) {
+                if planted(Mistake::AsksOnce) {
                     return self.refuse(name, ticket, AcquireRefusal::Store);
                 }
                 if failure.maybe_executed {
@@ -162,7 +164,7 @@ impl Session {
 /// answer.
 fn is_patient(record: &mut Record, now: Micros, at: Micros, patience: Micros) -> bool {
     let since = *record.silent_since.get_or_insert(at);
-    let patience = match record.wish.enqueue {
+    let patience = match record.want.enqueue {
         Enqueue::No => patience.min(HASTE),
         Enqueue::Yes { .. } => patience,
     };

@@ -5,7 +5,7 @@ use core::hash::{Hash, Hasher};
 use super::{
     Session,
     desk::Desk,
-    event::Wish,
+    event::Want,
     lease::LeaseDesk,
     record::{Record, TicketExit, Validity},
     repetition::Repetition,
@@ -48,7 +48,7 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
         waiter_lease,
         waiters_due,
         hands_over_to_us,
-        asks,
+        one_offs,
         nobodys_turn,
         under_way,
         retry_at,
@@ -67,8 +67,8 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
     own.due(retry_at.filter(|at| *at > own.now), hasher);
     // How long a name has been due decides only which of several names has its turn first.
     own.due(agenda_at.map(|at| at.max(own.now)), hasher);
-    (hands_over_to_us, *nobodys_turn && !asks.is_empty()).hash(hasher);
-    (asks.len(), under_way.is_some(), failures.min(&7), must_settle).hash(hasher);
+    (hands_over_to_us, *nobodys_turn && !one_offs.is_empty()).hash(hasher);
+    (one_offs.len(), under_way.is_some(), failures.min(&7), must_settle).hash(hasher);
 }
 
 fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
@@ -83,8 +83,8 @@ fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
 }
 
 fn record_of<H: Hasher>(record: &Record, own: &Lens, store: &Lens, hasher: &mut H) {
-    let Record { ticket, lease, wish, phase, exit, is_attaching, is_doubted, granted, .. } = record;
-    let Wish { permits, kind, wishes, limit, ttl, deadline, .. } = wish;
+    let Record { ticket, lease, want, phase, exit, is_attaching, is_doubted, granted, .. } = record;
+    let Want { permits, kind, wishes, limit, ttl, deadline, .. } = want;
     (ticket, lease, permits, kind, wishes, limit, ttl, phase, exit, is_attaching, is_doubted)
         .hash(hasher);
     own.due(*deadline, hasher);

@@ -12,7 +12,7 @@ use crate::id::Ticket;
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Urgency {
     Leave,
-    Ask,
+    Request,
 }
 
 /// Within one urgency tickets are sent in the order in which they were asked for. No two tickets of
@@ -32,7 +32,7 @@ impl Outbox {
 
     pub(super) fn remove(&mut self, record: &Record) {
         // Its phase may have changed since it was put in.
-        for urgency in [Urgency::Leave, Urgency::Ask] {
+        for urgency in [Urgency::Leave, Urgency::Request] {
             self.0.remove(&(urgency, record.number));
         }
     }
@@ -54,6 +54,6 @@ impl Outbox {
 fn urgency(record: &Record) -> Urgency {
     match record.phase {
         Phase::Leaving => Urgency::Leave,
-        _ => Urgency::Ask,
+        _ => Urgency::Request,
     }
 }

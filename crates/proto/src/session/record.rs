@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{
-    event::{Event, Wish},
+    event::{Event, Want},
     schedule::LeaseSchedule,
 };
 use crate::{
@@ -58,8 +58,8 @@ pub(super) struct Record {
     /// The order in which tickets were asked for.
     pub(super) number: u64,
     pub(super) lease: LeaseId,
-    pub(super) wish: Wish,
-    /// The ttl that was asked for, with which a permit is detached. The ttl in `wish` is shorter if
+    pub(super) want: Want,
+    /// The ttl that was asked for, with which a permit is detached. The ttl in `want` is shorter if
     /// the store cannot promise as much.
     pub(super) full_ttl: Micros,
     pub(super) phase: Phase,
@@ -90,13 +90,13 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn asking(ticket: Ticket, number: u64, lease: LeaseId, wish: Wish) -> Self {
+    pub(super) fn asking(ticket: Ticket, number: u64, lease: LeaseId, want: Want) -> Self {
         Self {
             ticket,
             number,
             lease,
-            full_ttl: wish.ttl,
-            wish,
+            full_ttl: want.ttl,
+            want,
             phase: Phase::Asking,
             exit: TicketExit::Cancel,
             is_attaching: false,
@@ -118,26 +118,26 @@ impl Record {
 
     /// Cuts the ttl to the longest lease that the store promises.
     pub(super) fn within(mut self, longest_lease: Micros) -> Self {
-        self.wish.ttl = self.wish.ttl.min(longest_lease);
+        self.want.ttl = self.want.ttl.min(longest_lease);
         self
     }
 
-    /// Returns the same wish under another ticket, as if the session had heard nothing of it.
+    /// Returns the same want under another ticket, as if the session had heard nothing of it.
     pub(super) fn asking_anew(self, ticket: Ticket, number: u64, lease: LeaseId) -> Self {
-        // What the program was told and how long it has waited belong to the wish, and not to the
+        // What the program was told and how long it has waited belong to the want, and not to the
         // ticket.
-        let Self { wish, full_ttl, was_queued, silent_since, .. } = self;
-        let anew = Self::asking(ticket, number, lease, wish);
+        let Self { want, full_ttl, was_queued, silent_since, .. } = self;
+        let anew = Self::asking(ticket, number, lease, want);
         Self { full_ttl, was_queued, silent_since, ..anew }
     }
 
-    pub(super) fn attaching(ticket: Ticket, number: u64, lease: LeaseId, wish: Wish) -> Self {
-        Self { is_attaching: true, ..Self::asking(ticket, number, lease, wish) }
+    pub(super) fn attaching(ticket: Ticket, number: u64, lease: LeaseId, want: Want) -> Self {
+        Self { is_attaching: true, ..Self::asking(ticket, number, lease, want) }
     }
 
     /// One that the store granted after it had left, which is given back at once.
     pub(super) fn orphan(now: Micros, ticket: Ticket, number: u64, ttl: Micros) -> Self {
-        let mut record = Self::asking(ticket, number, LeaseId::from(ticket), Wish::plain(ttl));
+        let mut record = Self::asking(ticket, number, LeaseId::from(ticket), Want::plain(ttl));
         record.leave(now, TicketExit::Release);
         record
     }
@@ -161,7 +161,7 @@ impl Record {
         // A ticket that is not known to be granted may wait, and a place can outlast the lease that
         // it waits for.
         let place = if self.granted.is_none() { WAITER_TTL } else { 0 };
-        self.leave_by = Some(now.saturating_add(self.wish.ttl.max(place).saturating_mul(2)));
+        self.leave_by = Some(now.saturating_add(self.want.ttl.max(place).saturating_mul(2)));
     }
 
     pub(super) fn is_lost(&self, now: Micros) -> bool {
@@ -177,7 +177,7 @@ impl Record {
         };
         let until = sent_at + certain;
         if self.valid_until().is_none_or(|before| before <= until) {
-            let danger = LeaseSchedule::new(self.wish.ttl, certain).danger();
+            let danger = LeaseSchedule::new(self.want.ttl, certain).danger();
             (self.validity, self.danger_at) = (Validity::Until(until), sent_at + danger);
         }
     }
@@ -228,7 +228,7 @@ impl Record {
     pub(super) fn alarm_at(&self) -> Option<Micros> {
         match self.phase {
             Phase::Leaving => self.leave_by,
-            _ if !self.is_delivered => self.wish.deadline,
+            _ if !self.is_delivered => self.want.deadline,
             _ => match self.validity {
                 Validity::Always => None,
                 Validity::Until(until) if self.in_danger => Some(until),

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::event::AskId;
+use super::event::OneOffId;
 use crate::{
     id::{LeaseId, Ticket},
     name::Name,
@@ -26,8 +26,8 @@ impl Sent {
     /// was executed, a renewal of that lease must name its tickets.
     pub(super) fn changes_leases(&self) -> bool {
         let is_renewal = |item: &BatchPart| {
-            use BatchPart::{Ask, Lease, Places, Proof, Tickets};
-            matches!(item, Lease { .. } | Tickets { .. } | Proof { .. } | Places | Ask(_))
+            use BatchPart::{Lease, OneOff, Places, Proof, Tickets};
+            matches!(item, Lease { .. } | Tickets { .. } | Proof { .. } | Places | OneOff(_))
         };
         !self.items.iter().all(is_renewal)
     }
@@ -62,5 +62,5 @@ pub(super) enum BatchPart {
     Release(Ticket, Option<Slots>),
     Cancel(Ticket),
     Detach(Ticket),
-    Ask(AskId),
+    OneOff(OneOffId),
 }

@@ -25,13 +25,13 @@ use crate::{
     name::Name,
     reply::{Replies, Reply, Wakeup, What},
     request::{Enqueue, LimitRule, OnMismatch, Request},
-    session::{AcquireRefusal, CallFailure, Event, Session, SessionConfig, Wish},
+    session::{AcquireRefusal, CallFailure, Event, Session, SessionConfig, Want},
     time::{MILLISECOND, Micros, SECOND},
 };
 
-fn wish(permits: u32, limit: u32, ttl: Micros) -> Wish {
+fn want(permits: u32, limit: u32, ttl: Micros) -> Want {
     let limit = Limit::new(limit).unwrap();
-    Wish {
+    Want {
         kind: Kind::Semaphore,
         permits: Permits::new(permits).unwrap(),
         wishes: crate::SlotNames::none(),
@@ -50,18 +50,18 @@ const TTL: Micros = 30 * SECOND;
 fn the_very_first_request_has_a_deadline_on_the_clock_that_the_store_told_when_it_was_opened() {
     let mut session = Session::new(Inbox(7), SessionConfig::default());
     session.learn_clock(1_000 * SECOND, 5 * SECOND);
-    session.acquire(6 * SECOND, &Name::new("n").unwrap(), wish(1, 1, TTL));
+    session.acquire(6 * SECOND, &Name::new("n").unwrap(), want(1, 1, TTL));
     let call = session.poll_call(6 * SECOND).unwrap();
-    let [Request::Acquire(ask)] = call.batch.requests.as_slice() else { panic!("{call:?}") };
-    assert_eq!(ask.not_after, Some(1_011 * SECOND));
+    let [Request::Acquire(want)] = call.batch.requests.as_slice() else { panic!("{call:?}") };
+    assert_eq!(want.not_after, Some(1_011 * SECOND));
 }
 
 #[test]
 fn a_place_that_is_given_up_while_the_store_is_silent_is_gone_once_it_is_back() {
     let mut net = Net::new(2, 7);
-    let first = net.acquire(0, wish(1, 1, TTL));
+    let first = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
-    let second = net.acquire(1, wish(1, 1, SECOND));
+    let second = net.acquire(1, want(1, 1, SECOND));
     net.run_for(SECOND);
     assert_eq!(net.waiting(), 1);
     net.fate = Fate { cut_off: Some(1), ..Fate::default() };
@@ -76,7 +76,7 @@ fn a_place_that_is_given_up_while_the_store_is_silent_is_gone_once_it_is_back() 
 #[test]
 fn a_silent_store_means_danger_and_then_loss_before_the_lease_ends() {
     let mut net = Net::new(1, 7);
-    let ticket = net.acquire(0, wish(1, 1, TTL));
+    let ticket = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     net.fate = Fate { lose_requests: 100, ..Fate::default() };
     net.run_for(TTL);
@@ -91,9 +91,9 @@ fn a_silent_store_means_danger_and_then_loss_before_the_lease_ends() {
 #[test]
 fn a_ttl_shorter_than_the_look_at_ones_place_is_renewed_before_it_is_handed_over() {
     let mut net = Net::new(2, 7);
-    let first = net.acquire(0, wish(1, 1, SECOND));
+    let first = net.acquire(0, want(1, 1, SECOND));
     net.run_for(SECOND);
-    let second = net.acquire(1, wish(1, 1, SECOND));
+    let second = net.acquire(1, want(1, 1, SECOND));
     net.run_for(4 * SECOND);
     assert!(net.holds(0, first));
     net.release(0, first);
@@ -107,10 +107,10 @@ fn a_ttl_shorter_than_the_look_at_ones_place_is_renewed_before_it_is_handed_over
 fn a_grant_that_is_too_old_to_believe_in_is_renewed_and_not_given_up() {
     let mut net = Net::new(3, 7);
     let ttl = 4 * SECOND;
-    let both = net.acquire(0, wish(2, 2, ttl));
+    let both = net.acquire(0, want(2, 2, ttl));
     net.run_for(SECOND);
-    let first = net.acquire(1, wish(1, 2, ttl));
-    let second = net.acquire(2, wish(1, 2, ttl)); // not first in line, so it looks every five seconds only
+    let first = net.acquire(1, want(1, 2, ttl));
+    let second = net.acquire(2, want(1, 2, ttl)); // not first in line, so it looks every five seconds only
     net.run_for(4_900 * MILLISECOND);
     net.release(0, both);
     net.run_for(SECOND / 2);
@@ -120,13 +120,13 @@ fn a_grant_that_is_too_old_to_believe_in_is_renewed_and_not_given_up() {
 #[test]
 fn a_store_that_lost_its_memory_is_found_out_at_the_next_renewal() {
     let mut net = Net::new(1, 7);
-    let ticket = net.acquire(0, wish(1, 1, TTL));
+    let ticket = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     let fence = net.fence(ticket);
     net.forget_everything();
     net.run_for(TTL / 2);
     assert!(!net.holds(0, ticket));
-    let again = net.acquire(0, wish(1, 1, TTL));
+    let again = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     assert!(net.fence(again) > fence);
 }
@@ -136,7 +136,7 @@ fn a_deadline_ends_the_wait_and_names_the_store_that_is_silent() {
     let mut net = Net::new(1, 7);
     net.fate = Fate { lose_requests: 100, ..Fate::default() };
     let deadline = net.now + 3 * SECOND;
-    net.acquire(0, Wish { deadline: Some(deadline), ..wish(1, 1, TTL) });
+    net.acquire(0, Want { deadline: Some(deadline), ..want(1, 1, TTL) });
     net.run_for(4 * SECOND);
     let refused = net.told.iter().find_map(|(_, at, event)| match event {
         Event::Refused { refusal: AcquireRefusal::Silence, .. } => Some(*at),
@@ -148,11 +148,11 @@ fn a_deadline_ends_the_wait_and_names_the_store_that_is_silent() {
 #[test]
 fn a_permit_lost_by_one_of_many_does_not_keep_its_place_for_ever() {
     let mut net = Net::new(2, 7);
-    let kept = net.acquire(0, wish(1, 2, TTL));
-    let zombie = net.acquire(0, wish(1, 2, TTL));
+    let kept = net.acquire(0, want(1, 2, TTL));
+    let zombie = net.acquire(0, want(1, 2, TTL));
     net.run_for(SECOND);
     net.forget_in_session(0, zombie);
-    let waiter = net.acquire(1, wish(1, 2, TTL));
+    let waiter = net.acquire(1, want(1, 2, TTL));
     net.run_for(3 * TTL);
     assert!(net.holds(0, kept), "the other permit is renewed");
     assert!(net.holds(1, waiter), "what the session does not know of runs out");
@@ -162,7 +162,7 @@ fn a_permit_lost_by_one_of_many_does_not_keep_its_place_for_ever() {
 fn a_store_that_is_back_is_asked_at_once() {
     let (mut session, name) =
         (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
-    session.acquire(0, &name, wish(1, 1, TTL));
+    session.acquire(0, &name, want(1, 1, TTL));
     let mut now = 0;
     for _ in 0..8 {
         now = session.poll_timeout().unwrap();
@@ -179,7 +179,7 @@ fn a_store_that_is_back_is_asked_at_once() {
 fn waiting() -> (Session, Ticket) {
     let (mut session, name) =
         (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
     assert!(matches!(session.poll_event(), Some(Event::Queued { .. })));

@@ -34,7 +34,7 @@ impl Session {
         if let Some(alarm) = record.alarm_at() {
             self.alarms.insert((alarm, ticket));
         }
-        let (lease, ttl) = (record.lease, record.wish.ttl);
+        let (lease, ttl) = (record.lease, record.want.ttl);
         let desk = self.desk(name);
         desk.lease(lease, ttl).users += 1;
         desk.insert(record);
@@ -74,7 +74,7 @@ impl Session {
         let desk = self.desk(name);
         let Some(record) = desk.records.get(&ticket).cloned() else { return };
         self.forget_quietly(name, ticket);
-        let (lease, fresh) = self.draw_ticket(name, record.wish.ttl);
+        let (lease, fresh) = self.draw_ticket(name, record.want.ttl);
         self.events.push_back(Event::Renumbered { from: ticket, to: fresh });
         // The number is new, too. With the old one this ticket would be sent before tickets of its
         // series that were drawn earlier, and would overtake them in turn.

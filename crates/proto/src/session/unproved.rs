@@ -4,7 +4,7 @@ use super::Session;
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     time::Micros,
 };
 
@@ -28,12 +28,12 @@ impl Session {
         let config = self.config.clone();
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
-        let ttl = record.wish.ttl;
+        let ttl = record.want.ttl;
         let margin = config.margin(ttl).min(config.waiter_ttl / 2 + config.waiter_ttl / 100);
         let certain = (ttl.min(config.waiter_ttl)).saturating_sub(margin);
         let left = certain.saturating_sub(age);
         let is_believed =
-            if planted(Bug::DangerBeforeRenewal) { left >= ttl / 2 } else { left > 0 };
+            if planted(Mistake::DangerBeforeRenewal) { left >= ttl / 2 } else { left > 0 };
         if !is_believed {
             return;
         }

@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 
 use super::{
     Session,
-    event::{AcquireRefusal, AskId, Loss, Wish},
+    event::{AcquireRefusal, Loss, OneOffId, Want},
     record::{Phase, Record, TicketExit},
 };
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     reply::Cause,
     request::Request,
     slots::Slots,
@@ -19,11 +19,11 @@ use crate::{
 
 impl Session {
     /// Asks for permits. Events about the returned ticket say how it goes.
-    pub fn acquire(&mut self, now: Micros, name: &Name, wish: Wish) -> Ticket {
+    pub fn acquire(&mut self, now: Micros, name: &Name, want: Want) -> Ticket {
         let longest = self.config.longest_lease;
-        let (lease, ticket) = self.draw_ticket(name, wish.ttl.min(longest));
+        let (lease, ticket) = self.draw_ticket(name, want.ttl.min(longest));
         let number = self.next_number();
-        self.add(now, name, Record::asking(ticket, number, lease, wish).within(longest));
+        self.add(now, name, Record::asking(ticket, number, lease, want).within(longest));
         ticket
     }
 
@@ -37,7 +37,7 @@ impl Session {
         now: Micros,
         name: &Name,
         ticket: Ticket,
-        wish: Wish,
+        want: Want,
     ) -> Result<(), AcquireRefusal> {
         self.end_before_attach(name, ticket)?;
         let number = self.next_number();
@@ -45,7 +45,7 @@ impl Session {
         // A series of its own, which the ledger remembers as spent: a late copy of this request is
         // then refused.
         let lease = self.source.lease();
-        self.add(now, name, Record::attaching(ticket, number, lease, wish).within(longest));
+        self.add(now, name, Record::attaching(ticket, number, lease, want).within(longest));
         Ok(())
     }
 
@@ -81,7 +81,7 @@ impl Session {
         let desk = self.desk(&name);
         // The store cannot know of a ticket about which nothing was sent.
         let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
-        if is_unsent || planted(Bug::CancelsNothing) {
+        if is_unsent || planted(Mistake::CancelsNothing) {
             self.forget(&name, ticket);
         } else {
             self.with(now, ticket, |record| record.leave(now, TicketExit::Cancel));
@@ -97,19 +97,19 @@ impl Session {
     /// Sends any other request about a name. With `as_nobody` the request carries no inbox, as an
     /// operator's does. If the request asks a holder to hand over, the session draws the lease that
     /// the ledger puts the ticket under.
-    pub fn ask(
+    pub fn one_off(
         &mut self,
         now: Micros,
         name: &Name,
         mut request: Request,
         as_nobody: bool,
-    ) -> AskId {
-        if let Request::AskHolder(ask) = &mut request {
-            ask.lease = self.source.lease();
+    ) -> OneOffId {
+        if let Request::AskHolder(asked) = &mut request {
+            asked.lease = self.source.lease();
         }
-        self.last_ask += 1;
-        let id = AskId(self.last_ask);
-        self.desk(name).asks.push_back((id, request, as_nobody));
+        self.last_one_off += 1;
+        let id = OneOffId(self.last_one_off);
+        self.desk(name).one_offs.push_back((id, request, as_nobody));
         self.look_at(now, name);
         id
     }

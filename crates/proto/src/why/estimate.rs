@@ -151,7 +151,7 @@ impl<'a> Estimates<'a> {
     }
 
     fn about(&self, row: &WaiterRow, played: Micros, guard: Duration) -> Estimate {
-        if !self.play.is_guess() {
+        if !self.play.is_by_holds() {
             return Estimate::AtLeaseEnd { wait: time(played).max(guard) };
         }
         let Some(typical) = self.past.median() else {

@@ -21,7 +21,7 @@ pub(super) struct LineGame<'a> {
     now: Micros,
     /// What was said so far rests on a guess, and not only on the ends of leases that are not
     /// renewed.
-    is_guess: bool,
+    is_by_holds: bool,
     /// Somebody waits for permits of holders that are not listed.
     is_stuck: bool,
 }
@@ -31,8 +31,8 @@ impl<'a> LineGame<'a> {
     /// renews its lease.
     pub(super) fn new(seen: &Snapshot, past: &'a HoldLengths) -> Self {
         let ends = seen.holders.iter().zip(0..).map(|(row, turn)| {
-            let (end, is_guess) = left(row, past, turn);
-            Reverse((end, row.slots.count(), is_guess))
+            let (end, is_by_holds) = left(row, past, turn);
+            Reverse((end, row.slots.count(), is_by_holds))
         });
         Self {
             past,
@@ -40,23 +40,23 @@ impl<'a> LineGame<'a> {
             ends: ends.collect(),
             free: i64::from(seen.limit) - i64::from(seen.held),
             now: 0,
-            is_guess: false,
+            is_by_holds: false,
             is_stuck: false,
         }
     }
 
     /// Whether somebody who was served so far waited for more than leases that are not renewed.
-    pub(super) fn is_guess(&self) -> bool {
-        self.is_guess
+    pub(super) fn is_by_holds(&self) -> bool {
+        self.is_by_holds
     }
 
     /// Serves the next in line, and says when that is.
     pub(super) fn serve(&mut self, permits: u32) -> Option<Micros> {
         while !self.is_stuck && self.free < i64::from(permits) {
             match self.ends.pop() {
-                Some(Reverse((end, permits, is_guess))) => {
+                Some(Reverse((end, permits, is_by_holds))) => {
                     self.now = end;
-                    self.is_guess |= is_guess;
+                    self.is_by_holds |= is_by_holds;
                     self.free += i64::from(permits);
                 }
                 None => self.is_stuck = true,

@@ -12,7 +12,7 @@ use std::{
 use seinpaal_proto::{Batch, Replies, Reply, Request, Ticket, TicketReply, Whom, queue};
 use tokio::time::Instant;
 
-use super::slots::NodeAddress;
+use super::hash_slots::NodeAddress;
 
 /// How long a subscription outlives the last ticket, so that a client which comes and goes at a
 /// name need not subscribe each time.
@@ -31,7 +31,7 @@ pub(super) struct Ears(Mutex<HashMap<String, Ear>>);
 
 #[derive(Debug)]
 struct Ear {
-    slot: u16,
+    hash_slot: u16,
     tickets: HashSet<Ticket>,
     at: Option<ListeningLink>,
     /// It was heard at some time, so a gap may have swallowed wakeups.
@@ -50,10 +50,10 @@ impl Ears {
     pub(super) fn want(
         &self,
         channel: &str,
-        slot: u16,
+        hash_slot: u16,
         tickets: impl IntoIterator<Item = Ticket>,
     ) -> Option<ListeningLink> {
-        self.want_more(channel, slot, |ear| ear.tickets.extend(tickets))
+        self.want_more(channel, hash_slot, |ear| ear.tickets.extend(tickets))
     }
 
     /// Wants to hear of a queue for so long from now on, at least. Returns where the channel is
@@ -61,11 +61,11 @@ impl Ears {
     pub(super) fn want_for(
         &self,
         channel: &str,
-        slot: u16,
+        hash_slot: u16,
         lasts: Duration,
     ) -> Option<ListeningLink> {
-        self.want_more(channel, slot, |ear| {
-            // A shorter wish does not end an earlier one.
+        self.want_more(channel, hash_slot, |ear| {
+            // A shorter want does not end an earlier one.
             let left = (ear.used + ear.lasts).saturating_duration_since(Instant::now());
             ear.lasts = lasts.max(left);
         })
@@ -74,13 +74,13 @@ impl Ears {
     fn want_more(
         &self,
         channel: &str,
-        slot: u16,
+        hash_slot: u16,
         more: impl FnOnce(&mut Ear),
     ) -> Option<ListeningLink> {
         let mut all = self.all();
         // The name of the channel is copied only when it is new.
         if !all.contains_key(channel) {
-            all.insert(channel.to_owned(), Ear::new(slot));
+            all.insert(channel.to_owned(), Ear::new(hash_slot));
         }
         let ear = all.get_mut(channel)?;
         more(ear);
@@ -127,14 +127,14 @@ impl Ears {
         self.all().values().any(|ear| ear.is_over(link))
     }
 
-    /// The channels that are wanted and that no link hears at the owner of its slot.
+    /// The channels that are wanted and that no link hears at the owner of its hash slot.
     pub(super) fn deaf(&self, owner: impl Fn(u16) -> Option<NodeAddress>) -> Vec<(String, u16)> {
         let all = self.all();
         let deaf = all.iter().filter(|(_, ear)| {
             let node = ear.at.as_ref().map(|at| &at.node);
-            node.is_none() || node != owner(ear.slot).as_ref()
+            node.is_none() || node != owner(ear.hash_slot).as_ref()
         });
-        deaf.map(|(channel, ear)| (channel.clone(), ear.slot)).collect()
+        deaf.map(|(channel, ear)| (channel.clone(), ear.hash_slot)).collect()
     }
 
     /// Gives up the channels at which nobody has had a ticket for a while. Returns them, and where
@@ -148,9 +148,9 @@ impl Ears {
 }
 
 impl Ear {
-    fn new(slot: u16) -> Self {
+    fn new(hash_slot: u16) -> Self {
         Self {
-            slot,
+            hash_slot,
             tickets: HashSet::new(),
             at: None,
             was_heard: false,

@@ -15,10 +15,10 @@ use super::{
     ClusterLinks,
     call::NodeTask,
     ears::{self, ListeningLink},
+    hash_slots::NodeAddress,
     node::{NodeNews, OnHeard},
-    slots::NodeAddress,
 };
-use crate::{keys::slot_of, link::RESPONSE_TIMEOUT, wakeup};
+use crate::{keys::hash_slot_of, link::RESPONSE_TIMEOUT, wakeup};
 use seinpaal_store::{News, StoreError};
 
 /// How often links are tried while somebody waits, and how often idle subscriptions are given up.
@@ -48,10 +48,10 @@ impl ClusterLinks {
     /// Makes sure that wakeups for a batch are heard before it goes out.
     pub(super) async fn listen(&self, batch: &Batch) -> Result<(), StoreError> {
         let [records, _] = self.keys.of(&batch.name);
-        let slot = slot_of(records.as_bytes());
+        let hash_slot = hash_slot_of(records.as_bytes());
         let channel = self.keys.channel_at(&batch.name, self.inbox);
-        let at = self.ears.want(&channel, slot, ears::gained(batch));
-        self.listen_there(slot, &channel, at).await
+        let at = self.ears.want(&channel, hash_slot, ears::gained(batch));
+        self.listen_there(hash_slot, &channel, at).await
     }
 
     /// Makes sure that wakeups about a queue are heard for so long from now on.
@@ -61,23 +61,23 @@ impl ClusterLinks {
         lasts: Duration,
     ) -> Result<(), StoreError> {
         let [records, _] = self.keys.of_queue(name);
-        let slot = slot_of(records.as_bytes());
+        let hash_slot = hash_slot_of(records.as_bytes());
         let channel = self.keys.channel_at_queue(name, self.inbox);
-        let at = self.ears.want_for(&channel, slot, lasts);
-        self.listen_there(slot, &channel, at).await
+        let at = self.ears.want_for(&channel, hash_slot, lasts);
+        self.listen_there(hash_slot, &channel, at).await
     }
 
     async fn listen_there(
         &self,
-        slot: u16,
+        hash_slot: u16,
         channel: &str,
         at: Option<ListeningLink>,
     ) -> Result<(), StoreError> {
-        let is_heard = at.is_some_and(|at| self.map().owner(slot) == Some(&at.node));
+        let is_heard = at.is_some_and(|at| self.map().owner(hash_slot) == Some(&at.node));
         if is_heard {
             return Ok(());
         }
-        self.route(slot, &NodeTask::Listen(channel)).await.map(drop)
+        self.route(hash_slot, &NodeTask::Listen(channel)).await.map(drop)
     }
 
     pub(super) fn on_heard(&self, node: NodeAddress) -> OnHeard {
@@ -142,10 +142,10 @@ impl ClusterLinks {
     /// something. Returns whether it listens everywhere now. What is not heard at one node keeps
     /// nothing from being heard at the others.
     async fn mend(&self) -> bool {
-        let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
+        let deaf = self.ears.deaf(|hash_slot| self.map().owner(hash_slot).cloned());
         let mended = stream::iter(deaf)
-            .map(|(channel, slot)| async move {
-                let listening = self.route(slot, &NodeTask::Listen(&channel)).await;
+            .map(|(channel, hash_slot)| async move {
+                let listening = self.route(hash_slot, &NodeTask::Listen(&channel)).await;
                 listening
                     .inspect_err(|error| {
                         tracing::debug!(target: crate::TARGET, %error, channel, "not heard");
@@ -178,9 +178,11 @@ impl ClusterLinks {
         // links heard is deaf after this, or another link hears it by now.
         let nodes = self.all_nodes();
         let late: Vec<_> = nodes.iter().map(|node| (node, node.late_wakeups())).collect();
-        let deaf = self.ears.deaf(|slot| self.map().owner(slot).cloned());
-        let deaf_at: HashSet<_> =
-            deaf.iter().filter_map(|(_, slot)| self.map().owner(*slot).cloned()).collect();
+        let deaf = self.ears.deaf(|hash_slot| self.map().owner(hash_slot).cloned());
+        let deaf_at: HashSet<_> = deaf
+            .iter()
+            .filter_map(|(_, hash_slot)| self.map().owner(*hash_slot).cloned())
+            .collect();
         for (node, mut late) in late {
             if !deaf_at.contains(node.address()) {
                 // A late link may have said after all that it listens.

@@ -1,4 +1,4 @@
-//! The map of a cluster: which node owns a slot. The map is read again when a request shows that it
+//! The map of a cluster: which node owns a hash slot. The map is read again when a request shows that it
 //! is wrong.
 
 use std::{
@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::{
     ClusterLinks,
+    hash_slots::{HashSlotMap, NodeAddress},
     node::ClusterNode,
-    slots::{NodeAddress, SlotMap},
 };
 use crate::{
     link::RESPONSE_TIMEOUT,
@@ -21,7 +21,7 @@ use seinpaal_store::StoreError;
 
 /// How long one node may take to show its map, since others know it as well.
 const MAP_TIMEOUT: Duration = Duration::from_millis(500);
-/// How many bytes a map may have: each slot may be a range of its own, with three nodes that have
+/// How many bytes a map may have: each hash slot may be a range of its own, with three nodes that have
 /// long names.
 const MAP_ROOM: usize = 32 << 20;
 
@@ -79,21 +79,22 @@ impl ClusterLinks {
         nodes
     }
 
-    async fn ask_for_map(&self, address: &NodeAddress) -> Result<SlotMap, StoreError> {
+    async fn ask_for_map(&self, address: &NodeAddress) -> Result<HashSlotMap, StoreError> {
         let node = self.node(address);
         let slow = || self.trouble("has a node that does not answer");
         let is_first = self.looks.load(Ordering::Relaxed) == 0;
         if is_first {
             self.greet(&node).await?;
         }
-        let mut slots = redis::cmd("CLUSTER");
-        slots.arg("SLOTS");
+        let mut hash_slots = redis::cmd("CLUSTER");
+        hash_slots.arg("SLOTS");
         // At first no other node is known that could be asked instead.
-        let patience = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
-        let answer =
-            timeout(patience, node.command(&slots, MAP_ROOM)).await.map_err(|_| slow())??;
-        let map = SlotMap::parse(&answer, address);
-        map.ok_or_else(|| self.trouble("has a node that does not answer with its slots"))
+        let longest_wait = if is_first { RESPONSE_TIMEOUT } else { MAP_TIMEOUT };
+        let answer = timeout(longest_wait, node.command(&hash_slots, MAP_ROOM))
+            .await
+            .map_err(|_| slow())??;
+        let map = HashSlotMap::parse(&answer, address);
+        map.ok_or_else(|| self.trouble("has a node that does not answer with its hash slots"))
     }
 
     async fn greet(&self, node: &ClusterNode) -> Result<(), StoreError> {
@@ -104,7 +105,7 @@ impl ClusterLinks {
         Ok(())
     }
 
-    fn take_map(&self, map: SlotMap) {
+    fn take_map(&self, map: HashSlotMap) {
         // A node that has left the cluster needs no links. It is dropped when the nodes are
         // unlocked again, because the end of a link may need them.
         let is_gone = |address: &NodeAddress, _: &mut Arc<ClusterNode>| !map.knows(address);
@@ -112,15 +113,15 @@ impl ClusterLinks {
         drop(gone);
         *self.map() = map;
         self.looks.fetch_add(1, Ordering::Relaxed);
-        let has_deaf = !self.ears.deaf(|slot| self.map().owner(slot).cloned()).is_empty();
-        // Slots have moved away from the nodes at which this client listens.
+        let has_deaf = !self.ears.deaf(|hash_slot| self.map().owner(hash_slot).cloned()).is_empty();
+        // Hash slots have moved away from the nodes at which this client listens.
         if has_deaf {
             self.hurry.notify_one();
         }
     }
 }
 
-/// The error to tell of two: one that will not pass says more than that a node is away.
+/// The error to tell of two: one that will not pass says more than that a node is unreachable.
 fn graver(one: StoreError, other: StoreError) -> StoreError {
     if one.is_passing() { other } else { one }
 }

@@ -1,7 +1,7 @@
 //! One node: a connection for commands and one for wakeups, each opened when first needed, and
 //! dropped when it is lost.
 //!
-//! They are two because a server takes a subscription away unasked when a slot moves, and the
+//! They are two because a server takes a subscription away unasked when a hash slot moves, and the
 //! client library takes that message for the answer to the oldest request under way. On the
 //! connection for wakeups nobody goes by which request an answer belongs to: see `listen`.
 
@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use super::{
     call::{NodeTask, ScriptCall},
     failures::SharedFailures,
-    slots::NodeAddress,
+    hash_slots::NodeAddress,
 };
 use crate::{
     connection::is_missing_script,
@@ -37,7 +37,7 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
 /// What came of a task.
 pub(super) enum TaskEnd {
     Done(AnswerFrom),
-    /// Not executed: another node owns the slot.
+    /// Not executed: another node owns the hash slot.
     Moved(NodeAddress),
     /// Not executed: another node has the keys, for now.
     Ask(NodeAddress),
@@ -69,7 +69,7 @@ pub(super) enum NodeNews<'a> {
 /// A callback that is told over which link something was heard, and what.
 pub(super) type OnHeard = Arc<dyn Fn(u64, NodeNews<'_>) + Send + Sync>;
 
-/// The scripts for slots that are here, and for those that are on their way here.
+/// The scripts for hash slots that are here, and for those that are on their way here.
 pub(super) struct WiredScripts {
     pub(super) sharded: Scripts,
     pub(super) moving: Scripts,
@@ -174,7 +174,7 @@ impl ClusterNode {
             Ok(link) => link,
             Err(error) => return unsent(error),
         };
-        // The slot is on its way to this node, which does not know yet who listens there.
+        // The hash slot is on its way to this node, which does not know yet who listens there.
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
         let mut answer = link.send(call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {
@@ -223,7 +223,7 @@ impl ClusterNode {
             // Answers are out of step, or there are none, so only a new link can be believed.
             _ => {
                 self.lose_wakeups(link.id).await;
-                TaskEnd::Later(self.later("went away"))
+                TaskEnd::Later(self.later("closed the connection"))
             }
         }
     }
@@ -262,12 +262,12 @@ impl ClusterNode {
 
     fn refusal(&self, refused: &ServerError) -> TaskEnd {
         let to = refused.details().and_then(|details| details.split_once(' '));
-        let to = to.and_then(|(_slot, to)| NodeAddress::parse(to, &self.address));
+        let to = to.and_then(|(_hash_slot, to)| NodeAddress::parse(to, &self.address));
         match (refused.code(), to) {
             ("MOVED", Some(to)) => TaskEnd::Moved(to),
             ("ASK", Some(to)) => TaskEnd::Ask(to),
             // After MOVED the next map tells the address, or another node's map does. After ASK no
-            // map does until the slot has moved.
+            // map does until the hash slot has moved.
             ("MOVED" | "ASK", None) => {
                 TaskEnd::Later(self.later("sends this request to a node whose address it lacks"))
             }

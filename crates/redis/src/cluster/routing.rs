@@ -1,4 +1,4 @@
-//! How a request finds the node that owns its slot while slots and nodes may move.
+//! How a request finds the node that owns its hash slot while hash slots and nodes may move.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -8,24 +8,24 @@ use tokio::time::{Instant, sleep};
 use super::{
     ClusterLinks,
     call::NodeTask,
+    hash_slots::NodeAddress,
     node::{AnswerFrom, TaskEnd},
-    slots::NodeAddress,
 };
 use crate::{connection::pause_after, link::RESPONSE_TIMEOUT};
 
 /// The longest pause between two tries of one request.
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
-/// Nodes may contradict each other while a slot changes hands. After this many redirections the
+/// Nodes may contradict each other while a hash slot changes hands. After this many redirections the
 /// request waits a moment.
 const MOST_HOPS: u32 = 8;
 
 impl ClusterLinks {
-    /// Sends a task to the owner of the slot, until it was executed or refused. The first
+    /// Sends a task to the owner of the hash slot, until it was executed or refused. The first
     /// try that fails after the time for an answer is the last. So the call may take longer than
     /// that, because a try may read a map, open a connection, and wait for an answer.
     pub(super) async fn route(
         &self,
-        slot: u16,
+        hash_slot: u16,
         task: &NodeTask<'_>,
     ) -> Result<AnswerFrom, StoreError> {
         let deadline = Instant::now() + RESPONSE_TIMEOUT;
@@ -33,9 +33,9 @@ impl ClusterLinks {
         loop {
             let outcome = match &hop {
                 Some(asked) => self.node(asked).run(task, true).await,
-                None => self.run_at_owner(slot, task).await,
+                None => self.run_at_owner(hash_slot, task).await,
             };
-            let error = match self.react(slot, outcome) {
+            let error = match self.react(hash_slot, outcome) {
                 Reaction::Return(result) => return result,
                 Reaction::Hop(to) if hops < MOST_HOPS => {
                     (hop, hops) = (to, hops + 1);
@@ -54,23 +54,23 @@ impl ClusterLinks {
         }
     }
 
-    async fn run_at_owner(&self, slot: u16, task: &NodeTask<'_>) -> TaskEnd {
-        match self.owner(slot).await {
+    async fn run_at_owner(&self, hash_slot: u16, task: &NodeTask<'_>) -> TaskEnd {
+        match self.owner(hash_slot).await {
             Ok(owner) => self.node(&owner).run(task, false).await,
             Err(error) => TaskEnd::Later(error),
         }
     }
 
-    pub(super) async fn owner(&self, slot: u16) -> Result<NodeAddress, StoreError> {
+    pub(super) async fn owner(&self, hash_slot: u16) -> Result<NodeAddress, StoreError> {
         let looks = self.looks.load(Ordering::Relaxed);
         if self.is_doubtful.load(Ordering::Relaxed) {
             // Without a newer map the one that we have must do.
             let _ = self.look(looks).await;
         }
-        let owner = self.map().owner(slot).cloned();
+        let owner = self.map().owner(hash_slot).cloned();
         owner.ok_or_else(|| {
             self.is_doubtful.store(true, Ordering::Relaxed);
-            self.trouble("has no node that owns the slot of this name")
+            self.trouble("has no node that owns the hash slot of this name")
         })
     }
 
@@ -89,7 +89,7 @@ enum Reaction {
 }
 
 impl ClusterLinks {
-    fn react(&self, slot: u16, outcome: TaskEnd) -> Reaction {
+    fn react(&self, hash_slot: u16, outcome: TaskEnd) -> Reaction {
         match outcome {
             TaskEnd::Done(done) => Reaction::Return(Ok(done)),
             TaskEnd::Refused(error) => Reaction::Return(Err(error)),
@@ -99,8 +99,8 @@ impl ClusterLinks {
             }
             TaskEnd::Ask(to) => Reaction::Hop(Some(to)),
             TaskEnd::Moved(to) => {
-                self.map().correct(slot, to);
-                // What was heard at the old owner of the slot has to be heard at the new one.
+                self.map().correct(hash_slot, to);
+                // What was heard at the old owner of the hash slot has to be heard at the new one.
                 self.hurry.notify_one();
                 Reaction::Hop(None)
             }

@@ -1,4 +1,4 @@
-//! The connection of a quorum to one of its nodes, which may begin while its server is away.
+//! The connection of a quorum to one of its nodes, which may begin while its server is down.
 
 use redis::Value;
 

@@ -73,7 +73,7 @@ pub(super) struct LinkOutage {
 
 impl LinkOutage {
     pub(super) fn lost(shown: &str) -> Self {
-        let message = format!("{shown} went away: connecting again");
+        let message = format!("{shown} closed the connection: connecting again");
         Self { attempts: 0, kind: StoreErrorKind::Unreachable, message }
     }
 

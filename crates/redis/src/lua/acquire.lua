@@ -70,52 +70,52 @@ function ledger.told(entry)
 end
 
 -- Puts a waiter under the lease of its place and renews that.
-function ledger.stand_in_line(entry, ask)
-  local lease = ledger.join(entry, ask.waiter_ttl, min(ask.margin, floor(ask.waiter_ttl / 2)))
-  lease.ends = head.clock + ask.waiter_ttl
-  lease.ends_wall = now + ask.waiter_ttl
+function ledger.stand_in_line(entry, want)
+  local lease = ledger.join(entry, want.waiter_ttl, min(want.margin, floor(want.waiter_ttl / 2)))
+  lease.ends = head.clock + want.waiter_ttl
+  lease.ends_wall = now + want.waiter_ttl
   -- The lease may have been made with another ttl.
-  head.longest = max(head.longest, ask.waiter_ttl)
+  head.longest = max(head.longest, want.waiter_ttl)
   ledger.put_lease(lease)
 end
 
-function ledger.new_entry(ask, lease)
+function ledger.new_entry(want, lease)
   return {
-    ticket = ask.ticket, lease = lease, inbox = ledger.me, permits = ask.permits,
-    ttl = ask.ttl, since = now, about = ask.about,
+    ticket = want.ticket, lease = lease, inbox = ledger.me, permits = want.permits,
+    ttl = want.ttl, since = now, about = want.about,
   }
 end
 
 -- Answers an acquire that was sent before. A waiter that is heard from again keeps its rank, and if
 -- it was parked it comes back into the order of service.
-function ledger.look(entry, ask)
-  if entry.fence and entry.inbox ~= ledger.me then return 'ended ' .. ask.ticket .. ' attached' end
+function ledger.look(entry, want)
+  if entry.fence and entry.inbox ~= ledger.me then return 'ended ' .. want.ticket .. ' attached' end
   if not entry.fence then
     ledger.part(entry)
-    entry.lease, entry.inbox, entry.parked = ask.waiter_lease, ledger.me, '0'
+    entry.lease, entry.inbox, entry.parked = want.waiter_lease, ledger.me, '0'
     ledger.put_entry(entry)
-    ledger.stand_in_line(entry, ask)
+    ledger.stand_in_line(entry, want)
     ledger.serve()
   end
-  return ledger.standing_of(ask.ticket)
+  return ledger.standing_of(want.ticket)
 end
 
 -- Gives the limit that this request states anew, if it may. Otherwise it gives nothing and, if
 -- there is one, the refusal.
-function ledger.stating(ask)
-  if ask.rule == '-' then return nil end
+function ledger.stating(want)
+  if want.rule == '-' then return nil end
   local stored = head.pinned or head.stated
-  local refuses = ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)
-  if refuses and stored and stored ~= ask.stated then
+  local refuses = want.rule == 'E' or (want.rule == 'R' and not head.pinned)
+  if refuses and stored and stored ~= want.stated then
     return nil,
-      format('other-limit %s %d %d %d', ask.ticket, stored, ask.stated, head.pinned and 1 or 0)
+      format('other-limit %s %d %d %d', want.ticket, stored, want.stated, head.pinned and 1 or 0)
   end
-  return (ask.rule == 'S' or not head.stated) and ask.stated or nil
+  return (want.rule == 'S' or not head.stated) and want.stated or nil
 end
 
 -- An implied limit is stored like a stated one, unless a limit is pinned.
-function ledger.store_terms(ask, stating, limit)
-  head.kind = ask.kind
+function ledger.store_terms(want, stating, limit)
+  head.kind = want.kind
   if stating then head.stated = stating elseif not head.pinned then head.stated = limit end
 end
 
@@ -125,87 +125,87 @@ function ledger.is_free_for(permits, limit)
   return head.waiting == 0 or not ledger.first_waiter()
 end
 
-function ledger.refusal(ask)
-  if not ask.enqueue then
+function ledger.refusal(want)
+  if not want.enqueue then
     return head.paused and 'paused' or guarded_for > 0 and 'guarded' or 'full'
   end
-  return ask.most and head.waiting >= ask.most and 'too-many-waiting'
+  return want.most and head.waiting >= want.most and 'too-many-waiting'
 end
 
-function ledger.grant_at_once(ask, slots)
-  local entry = ledger.new_entry(ask, ask.lease)
+function ledger.grant_at_once(want, slots)
+  local entry = ledger.new_entry(want, want.lease)
   ledger.hold(entry, slots)
-  ledger.join(entry, ask.ttl, ask.margin)
+  ledger.join(entry, want.ttl, want.margin)
   ledger.put_entry(entry)
   ledger.open(entry)
-  return ledger.standing_of(ask.ticket)
+  return ledger.standing_of(want.ticket)
 end
 
 -- Puts a newcomer in line. Its rank is its arrival less ten seconds for each step of priority, so
 -- nobody waits for ever.
-function ledger.enqueue(ask, wishes)
-  local entry = ledger.new_entry(ask, ask.waiter_lease)
+function ledger.enqueue(want, wishes)
+  local entry = ledger.new_entry(want, want.waiter_lease)
   head.arrival = max(head.arrival + 1, head.clock)
-  entry.rank, entry.priority = head.arrival - ask.priority * 10000000, ask.priority
-  entry.next_lease, entry.margin, entry.parked = ask.lease, ask.margin, '0'
+  entry.rank, entry.priority = head.arrival - want.priority * 10000000, want.priority
+  entry.next_lease, entry.margin, entry.parked = want.lease, want.margin, '0'
   entry.wishes = ledger.wishes_text(wishes)
   head.waiting = head.waiting + 1
   ledger.put_entry(entry)
-  head.longest = max(head.longest, ask.ttl)
-  ledger.stand_in_line(entry, ask)
+  head.longest = max(head.longest, want.ttl)
+  ledger.stand_in_line(entry, want)
   ledger.serve()
-  return ledger.standing_of(ask.ticket)
+  return ledger.standing_of(want.ticket)
 end
 
-function ledger.ask_for(ask)
+function ledger.want(want)
   ledger.drop_terms()
-  if head.kind ~= '-' and head.kind ~= ask.kind then
-    return format('other-kind %s %s %s', ask.ticket, head.kind, ask.kind)
+  if head.kind ~= '-' and head.kind ~= want.kind then
+    return format('other-kind %s %s %s', want.ticket, head.kind, want.kind)
   end
-  local stating, refusal = ledger.stating(ask)
+  local stating, refusal = ledger.stating(want)
   if refusal then return refusal end
   local limit = head.pinned or stating or ledger.limit_now()
-  if ask.permits > limit and limit > 0 then
-    return format('too-many %s %d %d', ask.ticket, ask.permits, limit)
+  if want.permits > limit and limit > 0 then
+    return format('too-many %s %d %d', want.ticket, want.permits, limit)
   end
-  local wishes, refused = ledger.wishes_of(ask)
+  local wishes, refused = ledger.wishes_of(want)
   if refused then return refused end
-  if ask.rule == 'S' or ledger.limit_now() ~= limit then
+  if want.rule == 'S' or ledger.limit_now() ~= limit then
     head.stated = stating
     ledger.serve()
   end
-  local slots = head.names and ledger.left_by_the_line(ask.permits, wishes)
-  if slots or not head.names and ledger.is_free_for(ask.permits, limit) then
-    ledger.store_terms(ask, stating, limit)
-    return ledger.grant_at_once(ask, slots)
+  local slots = head.names and ledger.left_by_the_line(want.permits, wishes)
+  if slots or not head.names and ledger.is_free_for(want.permits, limit) then
+    ledger.store_terms(want, stating, limit)
+    return ledger.grant_at_once(want, slots)
   end
-  local why = ledger.refusal(ask)
+  local why = ledger.refusal(want)
   if why then
-    return format('busy %s %s %d %d %d', ask.ticket, why, limit, head.held, head.waiting)
+    return format('busy %s %s %d %d %d', want.ticket, why, limit, head.held, head.waiting)
   end
-  ledger.store_terms(ask, stating, limit)
-  return ledger.enqueue(ask, wishes)
+  ledger.store_terms(want, stating, limit)
+  return ledger.enqueue(want, wishes)
 end
 
-function ledger.acquire(ask)
-  if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
-  local entry = ledger.entry_of(ask.ticket)
-  if entry then return ledger.look(entry, ask) end
-  local cause = ledger.cause_of(ask.ticket)
-  if cause then return 'ended ' .. ask.ticket .. ' ' .. cause end
-  return ledger.ask_for(ask)
+function ledger.acquire(want)
+  if want.not_after and now > want.not_after then return 'too-late ' .. want.ticket end
+  local entry = ledger.entry_of(want.ticket)
+  if entry then return ledger.look(entry, want) end
+  local cause = ledger.cause_of(want.ticket)
+  if cause then return 'ended ' .. want.ticket .. ' ' .. cause end
+  return ledger.want(want)
 end
 
 ledger.operations.acquire = function(text)
-  local ask = ledger.parse_acquire(text)
-  return function() return ledger.acquire(ask) end
+  local want = ledger.parse_acquire(text)
+  return function() return ledger.acquire(want) end
 end
 
 -- A wish is an acquire behind the names of slots that must be among those that it gets.
 ledger.operations.wish = function(text)
   local wishes, rest = match(text, '^([^ ;:]+) acquire (.*)$')
   if not wishes then ledger.refuse('SEINPAALARGUMENT', 'wish cannot be read') end
-  local ask = ledger.parse_acquire(rest)
-  ask.wishes = wishes
-  return function() return ledger.acquire(ask) end
+  local want = ledger.parse_acquire(rest)
+  want.wishes = wishes
+  return function() return ledger.acquire(want) end
 end

@@ -15,37 +15,37 @@ end
 
 -- Remembers the attach as spent, so that a late copy of it cannot take the ticket back from the
 -- next one to attach.
-function ledger.spend(ask)
-  if not ledger.entry_of(ask.lease) then ledger.raise(ask.lease, ask.ttl, 0, 'attached') end
+function ledger.spend(want)
+  if not ledger.entry_of(want.lease) then ledger.raise(want.lease, want.ttl, 0, 'attached') end
 end
 
 -- An attach is a grant of its own. It ends the one before, and tells its holder.
-function ledger.hand_over(entry, ask, fence)
+function ledger.hand_over(entry, want, fence)
   local before = { ticket = entry.ticket, inbox = entry.inbox }
   ledger.part(entry)
-  ledger.spend(ask)
+  ledger.spend(want)
   entry.lease, entry.inbox, entry.ttl, entry.since, entry.about =
-    ask.lease, ledger.me, ask.ttl, now, ask.about
+    want.lease, ledger.me, want.ttl, now, want.about
   entry.fence = fence or ledger.next_fence()
-  ledger.join(entry, ask.ttl, ask.margin)
+  ledger.join(entry, want.ttl, want.margin)
   ledger.put_entry(entry)
   if before.inbox ~= ledger.me then ledger.wake(before, 'ended ' .. entry.ticket .. ' attached') end
 end
 
 -- Gives nothing if the ticket may be handed over or is the asker's already, and otherwise the
 -- refusal.
-function ledger.attach_refusal(entry, ask)
-  if entry.lease == ask.lease and entry.inbox == ledger.me then return nil end
-  local spent = ledger.cause_of(ask.lease)
-  return spent and 'ended ' .. ask.ticket .. ' ' .. spent
+function ledger.attach_refusal(entry, want)
+  if entry.lease == want.lease and entry.inbox == ledger.me then return nil end
+  local spent = ledger.cause_of(want.lease)
+  return spent and 'ended ' .. want.ticket .. ' ' .. spent
 end
 
-function ledger.attach(ask)
-  if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
-  local entry, refusal = ledger.held_entry(ask.ticket)
-  refusal = refusal or ledger.attach_refusal(entry, ask)
+function ledger.attach(want)
+  if want.not_after and now > want.not_after then return 'too-late ' .. want.ticket end
+  local entry, refusal = ledger.held_entry(want.ticket)
+  refusal = refusal or ledger.attach_refusal(entry, want)
   if refusal then return refusal end
-  if entry.lease ~= ask.lease or entry.inbox ~= ledger.me then ledger.hand_over(entry, ask) end
+  if entry.lease ~= want.lease or entry.inbox ~= ledger.me then ledger.hand_over(entry, want) end
   return ledger.told(entry)
 end
 
@@ -80,8 +80,8 @@ function ledger.parse_attach(text)
 end
 
 ledger.operations.attach = function(text)
-  local ask = ledger.parse_attach(text)
-  return function() return ledger.attach(ask) end
+  local want = ledger.parse_attach(text)
+  return function() return ledger.attach(want) end
 end
 
 ledger.operations.detach = function(text)

@@ -31,18 +31,18 @@ function ledger.slots_told(slots)
 end
 
 -- Gives the numbers of the slots that are wished for; or nothing, and the refusal.
-function ledger.wishes_of(ask)
+function ledger.wishes_of(want)
   local wishes, numbers, names = {}, {}, head.names and ledger.names_list() or {}
   for i, name in ipairs(names) do numbers[name] = i - 1 end
-  for name in string.gmatch(ask.wishes or '', '[^,]+') do
+  for name in string.gmatch(want.wishes or '', '[^,]+') do
     wishes[#wishes + 1] = numbers[name] or name
   end
-  if #wishes > ask.permits then
-    return nil, format('too-many %s %d %d', ask.ticket, #wishes, ask.permits)
+  if #wishes > want.permits then
+    return nil, format('too-many %s %d %d', want.ticket, #wishes, want.permits)
   end
   for _, wish in ipairs(wishes) do
     if type(wish) == 'string' then
-      return nil, 'no-such-slot ' .. ask.ticket .. ' ' .. (head.names or '')
+      return nil, 'no-such-slot ' .. want.ticket .. ' ' .. (head.names or '')
     end
   end
   return wishes

@@ -17,7 +17,7 @@ pub(crate) const QUEUE: &str = concat!(
     include_str!("../lua/listening.lua"),
     include_str!("../lua/queue/time.lua"),
     include_str!("../lua/queue/workers.lua"),
-    include_str!("../lua/queue/ask.lua"),
+    include_str!("../lua/queue/arguments.lua"),
     include_str!("../lua/queue/push.lua"),
     include_str!("../lua/queue/pop.lua"),
     include_str!("../lua/queue/finish.lua"),

@@ -12,7 +12,7 @@ macro_rules! pieces {
 const PIECES: [(&str, &str); 24] = pieces![
     "queue/forms", "queue/straight", "queue/straight_push", "queue/straight_work",
     "queue/straight_pop", "queue/straight_end", "queue/rest", "queue/pack", "queue/state", "send",
-    "queue/items", "queue/order", "listening", "queue/time", "queue/workers", "queue/ask",
+    "queue/items", "queue/order", "listening", "queue/time", "queue/workers", "queue/arguments",
     "queue/push", "queue/pop", "queue/finish", "queue/steer", "queue/inspect", "queue/list",
     "refusal", "queue/step"
 ];

@@ -13,7 +13,7 @@ use super::{
 /// A proposal that a ticket changes hands.
 #[derive(Clone, Debug)]
 pub(super) struct Transfer {
-    pub(super) ask: Attach,
+    pub(super) want: Attach,
     pub(super) fence: u64,
 }
 
@@ -31,7 +31,7 @@ impl Transfer {
         if let Some(grant) = self.grant(answers, majority) {
             return TransferVerdict::Decided(Reply::Granted(grant));
         }
-        let ticket = self.ask.ticket;
+        let ticket = self.want.ticket;
         let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
         let causes: Vec<Cause> = replies().filter_map(NodeReply::ended).collect();
         let plain = |is: fn(&Reply) -> bool| {
@@ -79,7 +79,7 @@ impl Transfer {
         let settings =
             QuorumSettings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
         Some(Grant {
-            ticket: self.ask.ticket,
+            ticket: self.want.ticket,
             fence: Fence(self.fence),
             slots: slots.clone(),
             names: SlotNames::none(),

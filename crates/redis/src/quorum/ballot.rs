@@ -17,7 +17,7 @@ mod refusal;
 
 use seinpaal_proto::{
     Acquire, Grant, Reply, SlotNames, Slots,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     time::Micros,
 };
 
@@ -29,7 +29,7 @@ use super::{
 /// A proposal.
 #[derive(Clone, Debug)]
 pub(super) struct Ballot {
-    pub(super) ask: Acquire,
+    pub(super) want: Acquire,
     /// The slots to vote for. `None`: whatever slots each node has to give.
     pub(super) slots: Option<Slots>,
     pub(super) fence: u64,
@@ -55,7 +55,7 @@ impl Ballot {
     /// Counts the votes. `is_over`: no more answers will come.
     pub(super) fn count(&self, answers: NodeAnswers<'_>, is_over: bool) -> BallotVerdict {
         let nodes = answers.len();
-        let majority = if planted(Bug::QuorumOfAMinority) { nodes / 2 } else { nodes / 2 + 1 };
+        let majority = if planted(Mistake::QuorumOfAMinority) { nodes / 2 } else { nodes / 2 + 1 };
         let given = || answers.iter().flatten();
         let silent = if is_over { 0 } else { nodes - given().count() };
         let settings = QuorumSettings::of(given().map(|(answer, _)| *answer), majority);
@@ -75,7 +75,7 @@ impl Ballot {
     /// The limit to go by. If none is in force, because all nodes have turned this proposal down or
     /// those who stated one have gone, it is the limit that this request states.
     fn limit(&self, settings: &QuorumSettings) -> u32 {
-        let stated = self.ask.limit.map(|rule| rule.limit.get());
+        let stated = self.want.limit.map(|rule| rule.limit.get());
         settings.pinned.or(settings.stated).or(stated).unwrap_or(1)
     }
 
@@ -128,7 +128,7 @@ impl Ballot {
             None => true,
             Some(grants) => {
                 let others: u32 = grants.iter().map(|grant| grant.permits).sum();
-                others + self.ask.permits.get() > limit
+                others + self.want.permits.get() > limit
             }
         }
     }
@@ -164,7 +164,7 @@ impl Ballot {
     }
 
     pub(super) fn granted(&self, slots: Slots, left: Micros, limit: u32) -> Grant {
-        let (ticket, fence) = (self.ask.ticket, seinpaal_proto::Fence(self.fence));
+        let (ticket, fence) = (self.want.ticket, seinpaal_proto::Fence(self.fence));
         Grant { ticket, fence, slots, names: SlotNames::none(), limit, valid_for: Some(left) }
     }
 }

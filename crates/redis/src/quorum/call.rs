@@ -50,8 +50,8 @@ impl Quorum {
 
     pub(super) fn matter(&self, name: &Name, request: &Request) -> Matter {
         match request {
-            Request::Acquire(ask) => Matter::Take(self.ballot(name, ask)),
-            Request::Attach(ask) => Matter::Attach(Transfer { ask: ask.clone(), fence: 0 }),
+            Request::Acquire(want) => Matter::Take(self.ballot(name, want)),
+            Request::Attach(want) => Matter::Attach(Transfer { want: want.clone(), fence: 0 }),
             Request::Configure(change) => Matter::Set(settings_of(change)),
             other => Matter::Plain(other.clone()),
         }
@@ -59,11 +59,11 @@ impl Quorum {
 
     /// The proposal for a request. If the ticket was granted already, it is the same as then, so
     /// that it finds the same grant.
-    fn ballot(&self, name: &Name, ask: &Acquire) -> Ballot {
+    fn ballot(&self, name: &Name, want: &Acquire) -> Ballot {
         let known =
-            self.table().held(name, ask.ticket).map(|held| (held.slots.clone(), held.fence));
+            self.table().held(name, want.ticket).map(|held| (held.slots.clone(), held.fence));
         let (slots, fence) = known.map_or((None, 0), |(slots, fence)| (Some(slots), fence));
-        Ballot { ask: ask.clone(), slots, fence, tries: 0 }
+        Ballot { want: want.clone(), slots, fence, tries: 0 }
     }
 
     pub(super) async fn decide(
@@ -102,7 +102,7 @@ impl Quorum {
         let lines = self.lines(header, open);
         let envelope = self.envelope(header);
         let mut gathering = Gathering::send(&self.nodes, &envelope, &lines);
-        gathering.wait(|so_far| is_decided(open, so_far), self.patience(open)).await;
+        gathering.wait(|so_far| is_decided(open, so_far), self.longest_wait(open)).await;
         self.learn(&gathering);
         if let Err(error) = gathering.majority().and_then(|()| self.check_guard(&gathering)) {
             self.take_back(header, open, &gathering);
@@ -157,7 +157,7 @@ impl Quorum {
                 }
                 Matter::Attach(transfer) => {
                     transfer.fence = self.next_fence(header.fence_seen);
-                    let words = attach_words(&transfer.ask);
+                    let words = attach_words(&transfer.want);
                     lines.push(format!("attach {} {words}", transfer.fence));
                 }
                 Matter::Set(settings) => {
@@ -177,13 +177,13 @@ impl Quorum {
         let mut table = self.table();
         for (request, reply) in batch.requests.iter().zip(replies) {
             match (request, reply) {
-                (Request::Acquire(ask), Reply::Queued { .. })
+                (Request::Acquire(want), Reply::Queued { .. })
                     if batch.inbox == Some(self.inbox) =>
                 {
-                    table.wait(&batch.name, ask, share);
+                    table.wait(&batch.name, want, share);
                 }
                 (Request::Acquire(_), Reply::Granted(_) | Reply::Queued { .. }) => {}
-                (Request::Acquire(ask), _) => table.forget(&batch.name, ask.ticket),
+                (Request::Acquire(want), _) => table.forget(&batch.name, want.ticket),
                 _ => table.note(batch, request, reply),
             }
         }
@@ -203,10 +203,10 @@ impl Quorum {
 
     /// How long to wait: a fifth of the shortest ttl, so that a node that does not answer costs
     /// nobody a lease.
-    fn patience(&self, open: &[OpenMatter]) -> Duration {
+    fn longest_wait(&self, open: &[OpenMatter]) -> Duration {
         let ttl = open.iter().filter_map(|item| match &item.matter {
-            Matter::Take(ballot) => Some(ballot.ask.ttl),
-            Matter::Attach(transfer) => Some(transfer.ask.ttl),
+            Matter::Take(ballot) => Some(ballot.want.ttl),
+            Matter::Attach(transfer) => Some(transfer.want.ttl),
             Matter::Plain(Request::Renew(renew)) => Some(renew.ttl),
             _ => None,
         });
@@ -235,8 +235,8 @@ fn is_decided(open: &[OpenMatter], gathering: &Gathering) -> bool {
 /// none.
 fn nowhere(request: &Request) -> Option<Reply> {
     match request {
-        Request::Acquire(ask) if !ask.wishes.is_empty() => {
-            Some(Reply::NoSuchSlot { ticket: ask.ticket, there: SlotNames::none() })
+        Request::Acquire(want) if !want.wishes.is_empty() => {
+            Some(Reply::NoSuchSlot { ticket: want.ticket, there: SlotNames::none() })
         }
         _ => None,
     }
@@ -286,7 +286,7 @@ fn undecided(reply: Result<Reply, &Request>) -> Result<Reply, StoreError> {
 fn limit_to_set(matter: &Matter) -> Option<Limit> {
     match matter {
         Matter::Take(ballot) => {
-            let rule = ballot.ask.limit.filter(|rule| rule.on_mismatch == OnMismatch::Set);
+            let rule = ballot.want.limit.filter(|rule| rule.on_mismatch == OnMismatch::Set);
             rule.map(|rule| rule.limit)
         }
         _ => None,

@@ -15,7 +15,7 @@ use crate::misconfigured;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// How long a majority may take to answer, which is much shorter than a ttl.
-const PATIENCE: Duration = Duration::from_millis(1000);
+const MAJORITY_TIMEOUT: Duration = Duration::from_millis(1000);
 /// How long the others may take, once a majority has answered.
 const GRACE: Duration = Duration::from_millis(200);
 
@@ -67,15 +67,15 @@ impl Gathering {
 
     /// Waits for answers until they are enough, or for a majority and then a little for the others.
     pub(super) async fn wait(&mut self, is_enough: impl Fn(&Self) -> bool, limit: Duration) {
-        let patience = PATIENCE.min(limit);
-        let mut until = self.began + patience;
+        let majority_timeout = MAJORITY_TIMEOUT.min(limit);
+        let mut until = self.began + majority_timeout;
         let mut has_majority = false;
         while self.is_worth_waiting() && !is_enough(self) {
             if !has_majority && self.answered() > self.nodes.len() / 2 {
                 has_majority = true;
                 // From the answer that made the majority: the grace is for nodes that are a little
                 // slower than that.
-                until = Instant::now() + GRACE.min(patience);
+                until = Instant::now() + GRACE.min(majority_timeout);
             }
             match timeout_at(until, self.inbound.recv()).await {
                 Ok(Some((index, Ok(answer)))) => self.take(index, answer),

@@ -64,7 +64,7 @@ impl Quorum {
                 let is_done = |reply: &NodeReply| matches!(reply, NodeReply::Took(vote) if vote.slots == slots && vote.fence == ballot.fence);
                 fixes.add(answers, is_done, &ballot_line("mend", &ballot));
                 let grant = ballot.granted(slots.clone(), left, limit);
-                let held = HeldGrant { ask: ballot.ask, slots, fence: ballot.fence };
+                let held = HeldGrant { want: ballot.want, slots, fence: ballot.fence };
                 // A repeated request is answered with the grant that stands in the table. The grant
                 // of another client is left out: that client renews it and gives it back elsewhere,
                 // so nothing would ever take it out of this table.
@@ -98,7 +98,7 @@ impl Quorum {
         fixes: &mut Fixes,
         at_once: bool,
     ) -> MatterEnd {
-        let permits = ballot.ask.permits.get();
+        let permits = ballot.want.permits.get();
         // At once, the next proposal comes in the place of these votes: a node gives up an older
         // vote for a ticket when it takes a newer one.
         if !at_once {
@@ -123,7 +123,7 @@ impl Quorum {
     ) -> MatterEnd {
         match transfer.count(answers) {
             TransferVerdict::Decided(reply) => {
-                self.table().hand_over(header.name, transfer.ask.ticket);
+                self.table().hand_over(header.name, transfer.want.ticket);
                 MatterEnd::Done(reply)
             }
             TransferVerdict::Again(fence) => {

@@ -45,8 +45,8 @@ impl Quorum {
         }
         for held in self.renewed(header.name, renew, reply) {
             // With the lease as it was just renewed, which the node may lack as well.
-            let ask = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.ask };
-            let ballot = Ballot { ask, slots: Some(held.slots), fence: held.fence, tries: 0 };
+            let want = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.want };
+            let ballot = Ballot { want, slots: Some(held.slots), fence: held.fence, tries: 0 };
             for node in &missing {
                 fixes.lines[*node].push(ballot_line("mend", &ballot));
             }
@@ -79,7 +79,7 @@ impl Quorum {
         let mut fixes = Fixes::new(self.nodes.len());
         for item in open {
             if let Matter::Take(ballot) = &item.matter
-                && self.table().held(header.name, ballot.ask.ticket).is_none()
+                && self.table().held(header.name, ballot.want.ticket).is_none()
             {
                 fixes.give_way(&at(gathering, item.line).collect::<Vec<_>>(), ballot);
             }
@@ -156,12 +156,12 @@ fn misses(reply: &NodeReply) -> bool {
 pub(super) fn ballot_line(word: &str, ballot: &Ballot) -> String {
     let slots = ballot.slots.as_ref().map_or_else(|| "any".to_owned(), ToString::to_string);
     // A limit that is to be set is set by a line of its own.
-    let limit = ballot.ask.limit.map(|rule| match rule.on_mismatch {
+    let limit = ballot.want.limit.map(|rule| match rule.on_mismatch {
         OnMismatch::Set => LimitRule { on_mismatch: OnMismatch::Adopt, ..rule },
         _ => rule,
     });
-    let ask = Acquire { limit, ..ballot.ask.clone() };
-    let line = acquire_line(&ask);
+    let want = Acquire { limit, ..ballot.want.clone() };
+    let line = acquire_line(&want);
     let rest = line.strip_prefix("acquire ").unwrap_or(&line);
     format!("{word} {slots} {} {rest}", ballot.fence)
 }

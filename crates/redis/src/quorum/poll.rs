@@ -22,38 +22,38 @@ impl Quorum {
     /// As [`poll`](Self::poll), if it is the caller's turn at the name already.
     pub(super) async fn poll_in_turn(self: &Arc<Self>, name: &Name, tickets: Vec<Ticket>) {
         let not_after = self.not_after();
-        let asks: Vec<Acquire> = {
+        let wants: Vec<Acquire> = {
             let table = self.table();
-            let asks = tickets.iter().filter_map(|ticket| table.waits(name, *ticket).cloned());
-            asks.map(|ask| Acquire { not_after, ..ask }).collect()
+            let wants = tickets.iter().filter_map(|ticket| table.waits(name, *ticket).cloned());
+            wants.map(|want| Acquire { not_after, ..want }).collect()
         };
-        if asks.is_empty() {
+        if wants.is_empty() {
             return;
         }
         let header = CallHeader { name, inbox: Some(self.inbox), fence_seen: 0 };
-        let requests: Vec<Request> = asks.iter().cloned().map(Request::Acquire).collect();
+        let requests: Vec<Request> = wants.iter().cloned().map(Request::Acquire).collect();
         let matters = requests.iter().map(|request| self.matter(name, request)).collect();
         let replies = match self.decide(&header, matters).await {
             Ok(given) => given.replies,
             Err(error) => {
                 tracing::debug!(target: crate::TARGET, %error, "asked again in vain");
-                vec![None; asks.len()]
+                vec![None; wants.len()]
             }
         };
-        for (ask, reply) in asks.into_iter().zip(replies) {
-            self.take_poll(name, &ask, reply);
+        for (want, reply) in wants.into_iter().zip(replies) {
+            self.take_poll(name, &want, reply);
         }
     }
 
-    fn take_poll(&self, name: &Name, ask: &Acquire, reply: Option<Reply>) {
-        let ticket = ask.ticket;
+    fn take_poll(&self, name: &Name, want: &Acquire, reply: Option<Reply>) {
+        let ticket = want.ticket;
         let ended = reply.as_ref().and_then(cause_of_end);
         let what = match (reply, ended) {
             (Some(Reply::Granted(grant)), _) => {
                 let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
                 self.table().grant(
                     name,
-                    HeldGrant { ask: ask.clone(), slots: slots.clone(), fence: fence.0 },
+                    HeldGrant { want: want.clone(), slots: slots.clone(), fence: fence.0 },
                 );
                 What::Granted { fence, slots, limit }
             }
@@ -63,7 +63,7 @@ impl Quorum {
             }
             // It was not decided, or it still waits: its next turn is drawn anew.
             _ => {
-                self.table().wait(name, ask, self.share());
+                self.table().wait(name, want, self.share());
                 return;
             }
         };

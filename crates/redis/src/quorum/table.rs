@@ -21,7 +21,7 @@ type TicketKey = (Name, Ticket);
 #[derive(Debug, Default)]
 pub(super) struct TicketTable {
     held: HashMap<TicketKey, HeldGrant>,
-    waiting: BTreeMap<TicketKey, WaitingAsk>,
+    waiting: BTreeMap<TicketKey, WaitingRequest>,
     /// The nodes that have said that a ticket is over since a majority last proved that it is not.
     ends: HashMap<TicketKey, BTreeSet<usize>>,
     arrivals: u64,
@@ -30,15 +30,15 @@ pub(super) struct TicketTable {
 /// A grant of this client.
 #[derive(Clone, Debug)]
 pub(super) struct HeldGrant {
-    pub(super) ask: Acquire,
+    pub(super) want: Acquire,
     pub(super) slots: Slots,
     pub(super) fence: u64,
 }
 
 /// A request of this client that waits.
 #[derive(Debug)]
-struct WaitingAsk {
-    ask: Acquire,
+struct WaitingRequest {
+    want: Acquire,
     arrival: u64,
     due: Instant,
     polls: u32,
@@ -52,7 +52,7 @@ impl TicketTable {
     /// Every grant under one lease.
     pub(super) fn under(&self, name: &Name, lease: LeaseId) -> Vec<HeldGrant> {
         let is_under =
-            |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.ask.lease == lease;
+            |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.want.lease == lease;
         self.held.iter().filter(is_under).map(|(_, held)| held.clone()).collect()
     }
 
@@ -61,25 +61,22 @@ impl TicketTable {
     }
 
     pub(super) fn waits(&self, name: &Name, ticket: Ticket) -> Option<&Acquire> {
-        self.waiting.get(&(name.clone(), ticket)).map(|place| &place.ask)
+        self.waiting.get(&(name.clone(), ticket)).map(|place| &place.want)
     }
 
     pub(super) fn grant(&mut self, name: &Name, held: HeldGrant) {
-        let key = (name.clone(), held.ask.ticket);
+        let key = (name.clone(), held.want.ticket);
         self.waiting.remove(&key);
         self.ends.remove(&key);
         self.held.insert(key, held);
     }
 
     /// Takes note that a ticket waits, to be asked for again before long.
-    pub(super) fn wait(&mut self, name: &Name, ask: &Acquire, share: f64) {
+    pub(super) fn wait(&mut self, name: &Name, want: &Acquire, share: f64) {
         self.arrivals += 1;
         let arrival = self.arrivals;
-        let place = self.waiting.entry((name.clone(), ask.ticket)).or_insert_with(|| WaitingAsk {
-            ask: ask.clone(),
-            arrival,
-            due: Instant::now(),
-            polls: 0,
+        let place = self.waiting.entry((name.clone(), want.ticket)).or_insert_with(|| {
+            WaitingRequest { want: want.clone(), arrival, due: Instant::now(), polls: 0 }
         });
         // At most 5 doublings, because pauses of more than 2 s are cut below in any case.
         let pause = FIRST_PAUSE * 2u32.pow(place.polls.min(5));
@@ -88,7 +85,7 @@ impl TicketTable {
         place.due = Instant::now() + pause.min(LONGEST_PAUSE).mul_f64(0.5 + share);
         // The deadline was for the first sending. A place is asked for again for as long as its
         // client wants it.
-        place.ask = Acquire { not_after: None, ..ask.clone() };
+        place.want = Acquire { not_after: None, ..want.clone() };
     }
 
     pub(super) fn forget(&mut self, name: &Name, ticket: Ticket) {
@@ -150,12 +147,12 @@ impl TicketTable {
     }
 
     /// Takes note that a majority has just renewed a lease with all its tickets. What single nodes
-    /// have said before of their ends counts no more: such a node was away, or lost its memory.
+    /// have said before of their ends counts no more: such a node was silent, or lost its memory.
     fn prove_all(&mut self, name: &Name, lease: LeaseId) {
         let (held, waiting) = (&self.held, &self.waiting);
         let is_under = |key: &TicketKey| {
-            held.get(key).is_some_and(|held| held.ask.lease == lease)
-                || waiting.get(key).is_some_and(|place| place.ask.waiter_lease == lease)
+            held.get(key).is_some_and(|held| held.want.lease == lease)
+                || waiting.get(key).is_some_and(|place| place.want.waiter_lease == lease)
         };
         self.ends.retain(|key, _| key.0 != *name || !is_under(key));
     }
@@ -188,7 +185,7 @@ impl TicketTable {
                     }
                     match (found, self.held.get_mut(&(name.clone(), *ticket))) {
                         (TicketReply::Held { .. }, Some(held)) if batch.inbox.is_some() => {
-                            (held.ask.lease, held.ask.ttl) = (renew.lease, renew.ttl);
+                            (held.want.lease, held.want.ttl) = (renew.lease, renew.ttl);
                         }
                         (TicketReply::Waiting, _) | (_, None) => {}
                         _ => self.forget(name, *ticket),
@@ -203,7 +200,7 @@ impl TicketTable {
         if let Some(held) = self.held.get_mut(&(name.clone(), ticket)) {
             held.slots.take(given);
             if let Ok(permits) = Permits::new(left) {
-                held.ask.permits = permits;
+                held.want.permits = permits;
             }
         }
     }

@@ -101,15 +101,15 @@ impl Node {
         say(self.port(), words, ANSWER).map(|parts| parts.join("\n"))
     }
 
-    /// Returns whether this node takes the node `id` for the master that owns the slot.
-    pub(super) fn says_that_owns(&self, id: &str, slot: usize) -> bool {
+    /// Returns whether this node takes the node `id` for the master that owns the hash slot.
+    pub(super) fn says_that_owns(&self, id: &str, hash_slot: usize) -> bool {
         let view = self.try_say(&["CLUSTER", "NODES"]).unwrap_or_default();
         let line = view.lines().find(|line| line.starts_with(id) && line.contains("master"));
         let Some(line) = line.filter(|line| !line.contains("fail")) else { return false };
         line.split(' ').skip(8).filter(|range| !range.starts_with('[')).any(|range| {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let ends = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
-            ends.is_some_and(|(first, last)| (first..=last).contains(&slot))
+            ends.is_some_and(|(first, last)| (first..=last).contains(&hash_slot))
         })
     }
 

@@ -36,14 +36,16 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     allow_many_files();
-    let wishes: Vec<String> = std::env::args().skip(1).collect();
-    runtime.block_on(measure(&wishes))
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    runtime.block_on(measure(&arguments))
 }
 
-async fn measure(wishes: &[String]) -> ExitCode {
-    let is_quick = wishes.iter().any(|wish| wish == "--quick");
-    let sections: Vec<&String> = wishes.iter().filter(|wish| !wish.starts_with('-')).collect();
-    let is_wanted = |name: &str| sections.is_empty() || sections.iter().any(|wish| *wish == name);
+async fn measure(arguments: &[String]) -> ExitCode {
+    let is_quick = arguments.iter().any(|argument| argument == "--quick");
+    let sections: Vec<&String> =
+        arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let is_wanted =
+        |name: &str| sections.is_empty() || sections.iter().any(|argument| *argument == name);
     let (mut server, mut table) = (Server::start(), Table::new());
     if is_wanted("cycles") {
         cycles::counted(&server, &mut table).await;

@@ -7,7 +7,7 @@ use seinpaal_proto::{
     Contact, Contacts, Inbox, Name,
     queue::{
         MemoryQueue, Outcome, execute,
-        session::{Bearings, Session, Until, Wish},
+        session::{Bearings, Session, Until, Want},
     },
     session::SessionConfig,
 };
@@ -65,13 +65,13 @@ fn session(number: u32) -> Session {
     let name = Name::new("idle").expect("a good name");
     let mut session =
         Session::new(Inbox(number.into()), name, SessionConfig::default(), Bearings::default());
-    let wish = Wish {
+    let want = Want {
         items: 8,
         ttl: 15 * SECOND,
         until: Until::Unpopped,
         drains: false,
         about: String::new(),
     };
-    session.pop(wish);
+    session.pop(want);
     session
 }

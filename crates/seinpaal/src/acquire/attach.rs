@@ -6,7 +6,7 @@ use seinpaal_proto::Ticket;
 
 use super::{
     AcquireOptions, PROMPT,
-    asking::{Asking, Begun, ask, begun},
+    pending::{Begun, PendingAcquire, begin, begun},
     prompt,
 };
 use crate::{
@@ -54,12 +54,12 @@ impl Attached {
         begun(self.begin())
     }
 
-    fn begin(self) -> Result<Asking, AcquireError> {
+    fn begin(self) -> Result<PendingAcquire, AcquireError> {
         let handle = &self.options.seinpaal.handle;
         let mut wanted = self.options.wanted()?;
         wanted.attach = Some(self.ticket);
         wanted.deadline = Some(handle.clock().after(self.timeout));
-        Ok(ask(handle, wanted, None))
+        Ok(begin(handle, wanted, None))
     }
 }
 

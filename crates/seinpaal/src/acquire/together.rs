@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::asking::Asking;
+use super::pending::PendingAcquire;
 use crate::{
     driver::{DriverCommand, Handle, WantedPermits},
     error::AcquireError,
@@ -29,8 +29,8 @@ pub(crate) async fn ask_together(
     handle: &Arc<Handle>,
     wanted: Vec<WantedPermits>,
 ) -> Vec<Result<Permit, AcquireError>> {
-    let (requests, asking): (Vec<_>, Vec<_>) =
-        wanted.into_iter().map(|wanted| Asking::new(handle, wanted, None)).unzip();
+    let (requests, pending): (Vec<_>, Vec<_>) =
+        wanted.into_iter().map(|wanted| PendingAcquire::new(handle, wanted, None)).unzip();
     handle.send(DriverCommand::AcquireTogether(requests));
-    join_all(asking).await
+    join_all(pending).await
 }

@@ -22,8 +22,8 @@ pub(crate) type OpenStore = Box<
 /// A task with the store, for the driver's runtime. The task itself passes its result on.
 pub(crate) type StoreTask = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
 
-/// The answer to a question, or why there is none.
-pub(crate) type AskResult = Result<Reply, StoreError>;
+/// The answer to a one-off request, or why there is none.
+pub(crate) type OneOffResult = Result<Reply, StoreError>;
 
 /// How long a detached ticket lasts; `None`: unlimited.
 pub(crate) type DetachResult = Result<Option<Micros>, ReleaseError>;
@@ -97,12 +97,12 @@ pub(crate) enum DriverCommand {
         fence: Fence,
         reply: oneshot::Sender<DetachResult>,
     },
-    Ask {
+    OneOff {
         name: Name,
         request: Box<StoreRequest>,
         as_nobody: bool,
         timeout: Duration,
-        reply: oneshot::Sender<AskResult>,
+        reply: oneshot::Sender<OneOffResult>,
     },
     /// A command about a queue.
     Queue {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use seinpaal_proto::{
     Busy, Cause, Fence, Name, Ticket,
-    session::{AcquireRefusal, Event, Loss, Wish},
+    session::{AcquireRefusal, Event, Loss, Want},
     time::{Micros, micros},
 };
 
@@ -103,9 +103,9 @@ impl Driver {
             DriverCommand::Detach { ticket, fence, reply } => {
                 self.detach(now, ticket, fence, reply);
             }
-            DriverCommand::Ask { name, request, as_nobody, timeout, reply } => {
-                let ask = self.session.ask(now, &name, *request, as_nobody);
-                self.asks.add(ask, now.saturating_add(micros(timeout)), reply);
+            DriverCommand::OneOff { name, request, as_nobody, timeout, reply } => {
+                let one_off = self.session.one_off(now, &name, *request, as_nobody);
+                self.one_offs.add(one_off, now.saturating_add(micros(timeout)), reply);
             }
             DriverCommand::Queue { name, command } => self.queues.take_command(now, name, *command),
             DriverCommand::StoreTask(task) => self.store_tasks.push(task(Arc::clone(&self.store))),
@@ -142,8 +142,8 @@ impl Driver {
         self.waiting.requests.insert(ticket, request);
     }
 
-    fn wish(&self, wanted: &WantedPermits) -> Wish {
-        Wish {
+    fn wish(&self, wanted: &WantedPermits) -> Want {
+        Want {
             kind: wanted.kind,
             permits: wanted.permits,
             wishes: wanted.wishes.clone(),
@@ -200,10 +200,10 @@ impl Driver {
                 self.waiting.releases.answer_detach(ticket, Ok(valid_for));
             }
             Event::Unanswered { ticket, given } => self.unanswered(ticket, given.as_ref()),
-            Event::Answer { ask, reply } => {
+            Event::Answer { one_off, reply } => {
                 // No reply: the call has failed, and `last_error` says how.
                 let answer = reply.ok_or_else(|| self.error());
-                self.asks.answer(ask, answer);
+                self.one_offs.answer(one_off, answer);
             }
         }
     }

@@ -16,7 +16,7 @@ use std::{
 };
 
 /// How long a thread that ends waits for drivers in all.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
 
 thread_local! {
     static PARTED: Parted = const { Parted(RefCell::new(Vec::new())) };
@@ -46,7 +46,7 @@ impl Parted {
     }
 
     fn wait(&self) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + PARTING_TIMEOUT;
         for driver in self.0.take() {
             let _ = driver.recv_timeout(until.saturating_duration_since(Instant::now()));
         }

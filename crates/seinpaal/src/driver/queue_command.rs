@@ -15,7 +15,7 @@ use super::LeaseInHand;
 use crate::store::StoreError;
 
 /// The answer to a request about a queue, or why there is none.
-pub(crate) type QueueAskResult = Result<Reply, NotDone>;
+pub(crate) type QueueOneOffResult = Result<Reply, NotDone>;
 
 /// Why a request has no answer.
 #[derive(Clone, Debug)]
@@ -26,9 +26,9 @@ pub(crate) enum NotDone {
     Unknown(StoreError),
 }
 
-/// A wish for items.
+/// A want for items.
 pub(crate) struct WantedItems {
-    /// The number by which the API names the wish, to take it back.
+    /// The number by which the API names the want, to take it back.
     pub(crate) number: u64,
     pub(crate) items: u32,
     pub(crate) ttl: Option<Micros>,
@@ -49,9 +49,9 @@ pub(crate) enum Handed {
 
 pub(crate) enum QueueCommand {
     /// Requests that go together if they fit into one batch.
-    Ask(Vec<(Request, oneshot::Sender<QueueAskResult>)>),
+    OneOffs(Vec<(Request, oneshot::Sender<QueueOneOffResult>)>),
     Pop(WantedItems),
-    /// The caller has dropped this wish.
+    /// The caller has dropped this want.
     Unpop {
         number: u64,
     },

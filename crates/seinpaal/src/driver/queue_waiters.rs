@@ -6,7 +6,7 @@ use seinpaal_proto::{
     Name,
     queue::{
         Delivery, How,
-        session::{Answer, AskId, Delivered, DeliveryEnd, Event, Loss, PopId, Session},
+        session::{Answer, Delivered, DeliveryEnd, Event, Loss, OneOffId, PopId, Session},
     },
     time::Micros,
 };
@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     LeaseInHand, figures,
     journal::note_queue,
-    queue_command::{Handed, NotDone, QueueAskResult},
+    queue_command::{Handed, NotDone, QueueOneOffResult},
     silence,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 /// The session at one queue, and the callers that it works for.
 pub(super) struct QueueWaiters {
     pub(super) session: Session,
-    pub(super) asks: HashMap<AskId, oneshot::Sender<QueueAskResult>>,
+    pub(super) one_offs: HashMap<OneOffId, oneshot::Sender<QueueOneOffResult>>,
     pub(super) pops: HashMap<PopId, Taker>,
     pub(super) numbers: HashMap<u64, PopId>,
     pub(super) leases: HashMap<Delivery, Arc<LeaseInHand>>,
@@ -53,7 +53,7 @@ impl QueueWaiters {
     pub(super) fn new(session: Session, clock: ClientClock, address: Arc<str>) -> Self {
         Self {
             session,
-            asks: HashMap::new(),
+            one_offs: HashMap::new(),
             pops: HashMap::new(),
             numbers: HashMap::new(),
             leases: HashMap::new(),
@@ -85,7 +85,7 @@ impl QueueWaiters {
     pub(super) fn close(&mut self) {
         self.session.close();
         self.lose_leases();
-        self.asks.clear();
+        self.one_offs.clear();
         self.pops.clear();
         self.numbers.clear();
         self.finishes.clear();
@@ -116,9 +116,9 @@ impl QueueWaiters {
 
     fn pass_on(&mut self, queue: &Name, event: Event) {
         match event {
-            Event::Answer { ask, answer } => {
+            Event::Answer { one_off, answer } => {
                 let answer = self.answer(answer);
-                if let Some(reply) = self.asks.remove(&ask) {
+                if let Some(reply) = self.one_offs.remove(&one_off) {
                     // Nobody is left to be told if the future was dropped.
                     let _ = reply.send(answer);
                 }
@@ -144,7 +144,7 @@ impl QueueWaiters {
         }
     }
 
-    fn answer(&self, answer: Answer) -> QueueAskResult {
+    fn answer(&self, answer: Answer) -> QueueOneOffResult {
         match answer {
             Answer::Done(reply) => Ok(reply),
             Answer::NotDone => Err(NotDone::Refused(self.error())),

@@ -9,7 +9,7 @@ use seinpaal_proto::{
     Inbox, Name,
     queue::{
         Replies, Wakeup,
-        session::{Bearings, Call, Session, Until, Wish},
+        session::{Bearings, Call, Session, Until, Want},
     },
     session::{CallId, SessionConfig},
     time::Micros,
@@ -65,16 +65,16 @@ impl QueueSessions {
         let ttl = self.config.ttl;
         let waiters = self.waiters(&name);
         match command {
-            QueueCommand::Ask(asks) => {
-                for (request, reply) in asks {
-                    let ask = waiters.session.ask(now, request);
-                    waiters.asks.insert(ask, reply);
+            QueueCommand::OneOffs(one_offs) => {
+                for (request, reply) in one_offs {
+                    let one_off = waiters.session.one_off(now, request);
+                    waiters.one_offs.insert(one_off, reply);
                 }
             }
             QueueCommand::Pop(wanted) => {
                 let WantedItems { number, items, until, drains, about, to, .. } = wanted;
                 let ttl = wanted.ttl.unwrap_or(ttl);
-                let pop = waiters.session.pop(Wish { items, ttl, until, drains, about });
+                let pop = waiters.session.pop(Want { items, ttl, until, drains, about });
                 let goes_on = until == Until::Unpopped;
                 waiters.pops.insert(pop, Taker { number, to, goes_on });
                 waiters.numbers.insert(number, pop);

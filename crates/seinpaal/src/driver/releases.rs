@@ -189,7 +189,7 @@ impl Driver {
         self.queues.close();
         self.waiting.lose_grants();
         self.waiting.close();
-        self.asks.close();
+        self.one_offs.close();
         self.store_tasks.clear();
         let give_up_at = now + micros(LAST_WORDS);
         let closing = Closing { longest, give_up_at, told: Vec::new() };

@@ -70,7 +70,7 @@ impl Driver {
 /// The ticket, if a call asks for permits and for nothing else.
 fn asks_only(call: &Call) -> Option<Ticket> {
     match call.batch.requests.as_slice() {
-        [StoreRequest::Acquire(ask)] => Some(ask.ticket),
+        [StoreRequest::Acquire(want)] => Some(want.ticket),
         _ => None,
     }
 }

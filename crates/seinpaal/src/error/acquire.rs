@@ -91,7 +91,7 @@ pub enum AcquireError {
 fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
     if is_pinned {
         return format!(
-            "an operator has pinned the limit at {stored}, and this request asks for exactly {stated}: unset the pinned \
+            "an operator has set the limit to {stored}, and this request asks for exactly {stated}: unset that \
              limit, or let this request adopt it"
         );
     }

@@ -148,8 +148,8 @@ async fn pop(
     if !(1..=Batch::MOST_ITEMS).contains(&items) {
         return Err(BadSetting::Items(items).into());
     }
-    let mut wish = PopWish::new(queue, items, ttl, until, false)?;
-    match wish.next().await {
+    let mut want = OpenPop::new(queue, items, ttl, until, false)?;
+    match want.next().await {
         Got::Items(items) => Ok(items),
         // `Drained` comes only to those who ask for it, as workers do.
         Got::TimedOut | Got::Drained => Err(PopError::TimedOut),
@@ -157,16 +157,16 @@ async fn pop(
     }
 }
 
-/// A wish for items under way. If it is dropped, it wants no more, and items that nobody took are
+/// A want for items under way. If it is dropped, it wants no more, and items that nobody took are
 /// given back.
-pub(super) struct PopWish {
+pub(super) struct OpenPop {
     queue: Queue,
     name: Name,
     number: u64,
     from: mpsc::UnboundedReceiver<Handed>,
 }
 
-/// The result of a wish.
+/// The result of a want.
 pub(super) enum Got {
     Items(Vec<Item>),
     Drained,
@@ -174,7 +174,7 @@ pub(super) enum Got {
     Failed(StoreError),
 }
 
-impl PopWish {
+impl OpenPop {
     pub(super) fn new(
         queue: &Queue,
         items: u32,
@@ -230,7 +230,7 @@ impl PopWish {
     }
 }
 
-impl Drop for PopWish {
+impl Drop for OpenPop {
     fn drop(&mut self) {
         self.stop();
     }

@@ -31,7 +31,7 @@ use seinpaal_proto::{
 use super::{
     BackOff, Item, PopError, Queue, WorkError,
     item::SharedItem,
-    pop::{Got, PopWish},
+    pop::{Got, OpenPop},
 };
 use crate::error::BadSetting;
 
@@ -165,7 +165,7 @@ where
         if self.concurrency == 0 {
             return Err(BadSetting::Concurrency.into());
         }
-        let mut wish = self.wish()?;
+        let mut want = self.want()?;
         let (mut counts, mut running) = (Counts::default(), FuturesUnordered::new());
         let (mut shutdown, mut grace) = (pin!(shutdown), pin!(OptionFuture::from(None)));
         let (mut goes_on, mut is_shut, mut refusal) = (true, false, None);
@@ -176,12 +176,12 @@ where
                 biased;
                 // It also bounds handlers that are still at work after the last item was taken.
                 () = &mut shutdown, if !is_shut => {
-                    wish.stop();
+                    want.stop();
                     (goes_on, is_shut) = (false, true);
                     grace.set(Some(self.sleep()).into());
                 }
                 Some(outcome) = running.next(), if !running.is_empty() => counts.add(outcome),
-                got = wish.next(), if goes_on => match got {
+                got = want.next(), if goes_on => match got {
                     Got::Items(items) => running.extend(items.into_iter().map(|item| self.begin(item))),
                     Got::Failed(error) => (goes_on, refusal) = (false, Some(error)),
                     Got::Drained | Got::TimedOut => goes_on = false,
@@ -193,15 +193,15 @@ where
         refusal.map_or(Ok(counts), |error| Err(error.into()))
     }
 
-    fn wish(&self) -> Result<PopWish, WorkError> {
-        let wish = PopWish::new(
+    fn want(&self) -> Result<OpenPop, WorkError> {
+        let want = OpenPop::new(
             &self.queue,
             self.concurrency,
             self.ttl,
             Until::Unpopped,
             self.until_empty,
         );
-        wish.map_err(|error| match error {
+        want.map_err(|error| match error {
             PopError::Name(error) => error.into(),
             PopError::Setting(error) => error.into(),
             PopError::Store(error) => error.into(),

@@ -17,7 +17,7 @@ use std::{
     process::{Command, id},
 };
 
-use processes::PATIENCE;
+use processes::BOUND;
 use seinpaal::Seinpaal;
 use siege::{ROLE, Siege};
 
@@ -108,7 +108,7 @@ async fn a_database_shell_beside_two_connections_of_a_process_lets_nobody_in_and
         assert_eq!(newcomer.order("try n 1 1"), "busy", "round {round}");
         assert_eq!(newcomer.order(&format!("push q {round}")), "pushed");
         newcomer.end();
-        let item = second.queue("q").pop().timeout(PATIENCE).await.unwrap();
+        let item = second.queue("q").pop().timeout(BOUND).await.unwrap();
         assert_eq!(item.payload(), format!("{round}").as_bytes());
         item.acknowledge().await.unwrap();
         look_with_another_program(dir.path());

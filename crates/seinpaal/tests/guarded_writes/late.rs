@@ -18,7 +18,7 @@ use seinpaal_proto::{Batch, Inbox, Reply, Request, time::SECOND};
 use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
 
-use super::{asks::acquisition, get};
+use super::{get, requests::acquisition};
 
 /// Two clients under a clock of the test's own, the first of which holds and renews nothing.
 struct Late {

@@ -22,7 +22,7 @@ pub(crate) mod client;
 pub(crate) mod queue;
 
 /// Longer than any machine takes; only a failing test waits for it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+pub(crate) const BOUND: Duration = Duration::from_secs(180);
 pub(crate) const DIR: &str = "SEINPAAL_TEST_DIR";
 pub(crate) const INBOX: &str = "SEINPAAL_TEST_INBOX";
 /// Set: the client looks whether others live only when it is told of something.
@@ -112,7 +112,7 @@ impl Client {
 
     /// The next line it says.
     pub(crate) fn line(&self) -> String {
-        self.lines.recv_timeout(PATIENCE).expect("the client says something")
+        self.lines.recv_timeout(BOUND).expect("the client says something")
     }
 
     /// Gives an order and returns the answer.
@@ -148,7 +148,7 @@ impl Client {
     fn rest(&self) -> Vec<String> {
         let mut said = Vec::new();
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(BOUND) {
                 Ok(line) => said.push(line),
                 Err(mpsc::RecvTimeoutError::Disconnected) => return said,
                 Err(mpsc::RecvTimeoutError::Timeout) => panic!("it does not end: {said:?}"),

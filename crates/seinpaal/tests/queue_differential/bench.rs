@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use super::{
     RedisServer,
     model::{Listening, Model},
-    queue_history::{Ask, Event, ListPlace, Seen, Turn, inbox},
+    queue_history::{Event, ListPlace, Seen, Sketch, Turn, inbox},
 };
 
 pub(super) const START: u64 = 1_795_000_000_000_000;
@@ -122,10 +122,10 @@ impl Bench {
                 model.listening.remove(inbox);
                 None
             }
-            Event::Call { step, session, turn, seen, asks } => {
+            Event::Call { step, session, turn, seen, sketches } => {
                 let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
                 self.now.store(now, Ordering::SeqCst);
-                let batch = model.batch(now, *session, *turn, *seen, asks);
+                let batch = model.batch(now, *session, *turn, *seen, sketches);
                 self.compare_calls(model, now, &batch).await
             }
         }
@@ -174,16 +174,17 @@ impl Bench {
     /// Everything that is left: what is dead, and what is popped when nothing holds it back.
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let rows = 10_000;
-        let list = |state| Ask::List { after: ListPlace::Before(state), rows };
-        let looks = [Ask::Inspect { rows }].into_iter().chain(ItemState::ALL.map(list));
+        let list = |state| Sketch::List { after: ListPlace::Before(state), rows };
+        let looks = [Sketch::Inspect { rows }].into_iter().chain(ItemState::ALL.map(list));
         let looks: Vec<_> = looks.collect();
         let frees = [Configure::Limit(None), Configure::GroupLimit(None), Configure::Resume];
-        let mut batches = vec![looks.to_vec(), frees.map(Ask::Configure).to_vec()];
-        batches.extend((0..6).map(|_| vec![Ask::Pop(everything())]));
+        let mut batches = vec![looks.to_vec(), frees.map(Sketch::Configure).to_vec()];
+        batches.extend((0..6).map(|_| vec![Sketch::Pop(everything())]));
         batches.push(looks.to_vec());
-        for asks in batches {
+        for sketches in batches {
             let now = self.now.load(Ordering::SeqCst);
-            let batch = model.batch(now, inbox(9), Turn::Next(SECOND as i64), Seen::None, &asks);
+            let batch =
+                model.batch(now, inbox(9), Turn::Next(SECOND as i64), Seen::None, &sketches);
             if let Some(difference) = self.compare_calls(model, now, &batch).await {
                 return Some(format!("at the end:\n{difference}"));
             }

@@ -11,7 +11,7 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-use super::queue_history::{Ask, ListPlace, Seen, Turn};
+use super::queue_history::{ListPlace, Seen, Sketch, Turn};
 
 /// The ledger, who listens, and what was answered.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Model {
         session: Inbox,
         turn: Turn,
         seen: Seen,
-        asks: &[Ask],
+        sketches: &[Sketch],
     ) -> Batch {
         let last = self.last.get(&session);
         let number = last.map_or(1_000_000, |last| last.number);
@@ -52,7 +52,7 @@ impl Model {
             number,
             not_after,
             seen: seen_at(now, seen),
-            requests: asks.iter().map(|ask| self.request(now, ask)).collect(),
+            requests: sketches.iter().map(|sketch| self.request(now, sketch)).collect(),
         };
         let batch = match (turn, last) {
             (Turn::Again, Some(last)) => last.clone(),
@@ -67,26 +67,26 @@ impl Model {
         batch
     }
 
-    fn request(&self, now: u64, ask: &Ask) -> Request {
+    fn request(&self, now: u64, sketch: &Sketch) -> Request {
         let finish = |at, how| Request::Finish { delivery: self.delivery(at), how };
-        match ask.clone() {
-            Ask::Push(push) => Request::Push(push_at(now, push)),
-            Ask::Pop(pop) => Request::Pop(pop),
-            Ask::Renew { ttl, margin, deliveries } => {
+        match sketch.clone() {
+            Sketch::Push(push) => Request::Push(push_at(now, push)),
+            Sketch::Pop(pop) => Request::Pop(pop),
+            Sketch::Renew { ttl, margin, deliveries } => {
                 let deliveries = deliveries.iter().map(|at| self.delivery(*at)).collect();
                 Request::Renew(Renew { ttl, margin, deliveries })
             }
-            Ask::Acknowledge(at) => finish(at, How::Acknowledge),
-            Ask::GiveBack(at, delay) => finish(at, How::GiveBack { delay }),
-            Ask::Fail(at, delay, reason) => finish(at, How::Fail { delay, reason }),
-            Ask::Leave => Request::Leave,
-            Ask::Cancel(at, spares_work) => Request::Cancel { id: self.id(at), spares_work },
-            Ask::Replay(at) => Request::Replay { id: self.id(at) },
-            Ask::Drop(at) => Request::Drop { id: self.id(at) },
-            Ask::Purge(what) => Request::Purge(what),
-            Ask::Configure(change) => Request::Configure(change),
-            Ask::Inspect { rows } => Request::Inspect { rows },
-            Ask::List { after, rows } => Request::List { after: self.place(after), rows },
+            Sketch::Acknowledge(at) => finish(at, How::Acknowledge),
+            Sketch::GiveBack(at, delay) => finish(at, How::GiveBack { delay }),
+            Sketch::Fail(at, delay, reason) => finish(at, How::Fail { delay, reason }),
+            Sketch::Leave => Request::Leave,
+            Sketch::Cancel(at, spares_work) => Request::Cancel { id: self.id(at), spares_work },
+            Sketch::Replay(at) => Request::Replay { id: self.id(at) },
+            Sketch::Drop(at) => Request::Drop { id: self.id(at) },
+            Sketch::Purge(what) => Request::Purge(what),
+            Sketch::Configure(change) => Request::Configure(change),
+            Sketch::Inspect { rows } => Request::Inspect { rows },
+            Sketch::List { after, rows } => Request::List { after: self.place(after), rows },
         }
     }
 

@@ -3,7 +3,7 @@
 use seinpaal_proto::time::SECOND;
 
 use super::{
-    Ask, Event, Seen, Turn, a_push,
+    Event, Seen, Sketch, Turn, a_push,
     bench::{Bench, START},
     inbox,
 };
@@ -137,8 +137,9 @@ async fn answer(
     bench: &mut Bench,
     arguments: &[Vec<u8>],
 ) -> Result<redis::Value, redis::RedisError> {
-    let (session, turn, asks) = (inbox(1), Turn::Next(SECOND as i64), vec![Ask::Push(a_push())]);
-    let event = Event::Call { step: 1, session, turn, seen: Seen::None, asks };
+    let (session, turn, sketches) =
+        (inbox(1), Turn::Next(SECOND as i64), vec![Sketch::Push(a_push())]);
+    let event = Event::Call { step: 1, session, turn, seen: Seen::None, sketches };
     assert!(bench.run(&[event]).await.is_ok());
     let [number, till, seen] = next();
     let ready = [push([number - 2.0, till, seen], 0, 3, ""), b"x".to_vec()];

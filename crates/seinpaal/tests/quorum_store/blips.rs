@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::*;
 
-const LONG: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 
 /// How many clients listen at a node as the client with inbox 1.
 async fn listeners(nodes: &Ensemble, node: usize) -> u32 {
@@ -41,7 +41,7 @@ async fn next_end(client: &mut Client) -> u128 {
             }
         }
     };
-    timeout(LONG, ended).await.expect("news in time")
+    timeout(BOUND, ended).await.expect("news in time")
 }
 
 /// The ends of tickets 90 and 91 show that what was said before them was heard.
@@ -95,7 +95,7 @@ async fn a_lease_with_many_tickets_is_made_whole_at_a_node_that_forgot() {
             renewed().await;
         }
     };
-    timeout(LONG, made_whole).await.expect("the node has all tickets");
+    timeout(BOUND, made_whole).await.expect("the node has all tickets");
     // Now another may fail: two still have them all.
     nodes.servers[1].kill();
     renewed().await;
@@ -121,7 +121,7 @@ async fn two_nodes_that_come_to_be_one_server_have_one_vote() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(LONG, came).await.expect("the client connects again");
+    timeout(BOUND, came).await.expect("the client connects again");
     assert!(is_granted(&client.attempt(1, 1).await), "two servers are a majority");
     client.ask(release(1)).await.unwrap();
     nodes.servers[1].kill();

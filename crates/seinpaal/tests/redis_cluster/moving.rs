@@ -1,4 +1,4 @@
-//! Slots that move to another node while names in them are in use.
+//! Hash slots that move to another node while names in them are in use.
 
 use seinpaal::{
     Seinpaal,
@@ -8,18 +8,18 @@ use seinpaal_proto::{Reply, Request, Ticket};
 use seinpaal_rig::RedisCluster;
 
 use super::{
-    Scene,
-    asks::{Client, TTL, acquire, is_granted, release},
-    insist, keys, next, told_of_grant,
+    Scene, insist, keys, next,
+    requests::{Client, TTL, acquire, is_granted, release},
+    told_of_grant,
 };
 
 #[tokio::test]
-async fn a_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
+async fn a_hash_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
     let cluster = RedisCluster::start_with(3, 0, &[]);
-    let Scene { holder, mut waiter, slot, from, to } = Scene::at(&cluster, "moved", 1).await;
+    let Scene { holder, mut waiter, hash_slot, from, to } = Scene::at(&cluster, "moved", 1).await;
     let [records, order] = keys("moved");
 
-    cluster.begin_move(slot, from, to);
+    cluster.begin_move(hash_slot, from, to);
     assert!(matches!(insist(&waiter, "moved", acquire(2)).await, Reply::Queued { .. }));
 
     // Half of it is here and half there: nobody can be served, and nothing was executed.
@@ -28,7 +28,7 @@ async fn a_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
     assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
     assert_eq!(error.certainty(), Certainty::NotExecuted, "{error}");
 
-    // All keys are at the new node, though the slot is still at the old one. A client there has to
+    // All keys are at the new node, though the hash slot is still at the old one. A client there has to
     // say `ASKING` each time.
     cluster.move_keys(from, to, &[&order]);
     cluster.nodes()[to].say(&["SCRIPT", "FLUSH"]);
@@ -39,7 +39,7 @@ async fn a_slot_that_moves_key_by_key_loses_no_holder_and_no_waiter() {
     let queued = insist(&holder, "moved", acquire(3)).await;
     assert!(matches!(queued, Reply::Queued { waiting: 1, .. }), "{queued:?}");
 
-    cluster.end_move(slot, from, to);
+    cluster.end_move(hash_slot, from, to);
     assert_eq!(next(&mut waiter).await, News::LookAgain);
     let mut next_one = holder;
     assert_eq!(next(&mut next_one).await, News::LookAgain);
@@ -63,11 +63,12 @@ fn frozen_waiter(url: &str, name: &str, ticket: u128) -> (tokio::runtime::Runtim
 fn a_waiter_that_has_not_found_the_new_node_yet_is_not_passed_over() {
     let cluster = RedisCluster::start_with(3, 0, &[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let Scene { holder, waiter, slot, from, to } = runtime.block_on(Scene::at(&cluster, "slow", 1));
+    let Scene { holder, waiter, hash_slot, from, to } =
+        runtime.block_on(Scene::at(&cluster, "slow", 1));
     let cancel = Request::Cancel { ticket: Ticket(2), remember: TTL, attach: None };
     runtime.block_on(waiter.ask("slow", cancel)).unwrap();
     let (slow_runtime, slow) = frozen_waiter(&cluster.url(), "slow", 3);
-    cluster.move_slot(slot, from, to);
+    cluster.move_hash_slot(hash_slot, from, to);
     let released = runtime.block_on(insist(&holder, "slow", release(1)));
     assert!(matches!(released, Reply::Released { .. }), "{released:?}");
     // Somebody else asks in vain: it is the slow one that was granted.
@@ -79,9 +80,9 @@ fn a_waiter_that_has_not_found_the_new_node_yet_is_not_passed_over() {
 #[tokio::test]
 async fn a_request_waits_for_the_second_half_of_its_keys() {
     let cluster = RedisCluster::start_with(3, 0, &[]);
-    let Scene { holder, slot, from, to, .. } = Scene::at(&cluster, "half", 1).await;
+    let Scene { holder, hash_slot, from, to, .. } = Scene::at(&cluster, "half", 1).await;
     let [records, order] = keys("half");
-    cluster.begin_move(slot, from, to);
+    cluster.begin_move(hash_slot, from, to);
     cluster.move_keys(from, to, &[&records]);
     let released = holder.ask("half", release(1));
     let rest = async {
@@ -99,12 +100,12 @@ async fn slots_move_round_and_round_while_permits_are_handed_on() {
         Seinpaal::connect(&cluster.url()).await.unwrap(),
         Seinpaal::connect(&cluster.url()).await.unwrap(),
     ];
-    let (slot, mut from) = (cluster.slot_of("{busy}"), cluster.owner_of("{busy}"));
+    let (hash_slot, mut from) = (cluster.hash_slot_of("{busy}"), cluster.owner_of("{busy}"));
     let movers = cluster.clone();
     let moving = tokio::task::spawn_blocking(move || {
         for _ in 0..6 {
             let to = (from + 1) % 3;
-            movers.move_slot(slot, from, to);
+            movers.move_hash_slot(hash_slot, from, to);
             from = to;
         }
     });
@@ -126,11 +127,12 @@ async fn slots_move_round_and_round_while_permits_are_handed_on() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_added_gets_slots_and_is_found() {
+async fn a_node_that_is_added_gets_hash_slots_and_is_found() {
     let mut cluster = RedisCluster::start_with(3, 0, &[]);
-    let Scene { mut holder, mut waiter, slot, from, .. } = Scene::at(&cluster, "new home", 1).await;
+    let Scene { mut holder, mut waiter, hash_slot, from, .. } =
+        Scene::at(&cluster, "new home", 1).await;
     let added = cluster.add_master();
-    cluster.move_slot(slot, from, added);
+    cluster.move_hash_slot(hash_slot, from, added);
     assert_eq!(next(&mut waiter).await, News::LookAgain);
     assert_eq!(next(&mut holder).await, News::LookAgain);
     assert!(matches!(holder.release("new home", 1).await, Reply::Released { .. }));

@@ -37,7 +37,7 @@ use tokio::sync::mpsc;
 
 use super::{
     RedisServer,
-    history::{Ask, Event, FenceSeen},
+    history::{Event, FenceSeen, Sketch},
     model::{Guard, Listening, Model},
 };
 
@@ -172,7 +172,7 @@ impl Bench {
                 model.guard.as_mut().unwrap().kept = None;
                 None
             }
-            Event::Call { step, inbox, fence, asks } => {
+            Event::Call { step, inbox, fence, sketches } => {
                 let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
                 if self.is_gone_after(*step).await {
                     if let Some(left) = self.owed(&model.state).filter(|left| *left > step / 1000) {
@@ -181,7 +181,7 @@ impl Bench {
                     model.state = MemoryState::default();
                 }
                 self.now.store(now, Ordering::SeqCst);
-                let batch = model.batch(now, *inbox, *fence, asks);
+                let batch = model.batch(now, *inbox, *fence, sketches);
                 self.compare_calls(model, now, &batch, next).await
             }
         }
@@ -237,7 +237,7 @@ impl Bench {
     /// Everything that is left, and that nothing is left of a name that costs nothing.
     async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
         let now = self.now.load(Ordering::SeqCst);
-        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 10_000 }]);
+        let batch = model.batch(now, None, FenceSeen::None, &[Sketch::Inspect { rows: 10_000 }]);
         if let Some(difference) = self.compare_calls(model, now, &batch, None).await {
             return Some(format!("at the end:\n{difference}"));
         }

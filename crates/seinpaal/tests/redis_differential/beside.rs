@@ -26,9 +26,9 @@ impl Beside {
             Event::Listen(inbox) => drop(self.model.listening.insert(*inbox)),
             Event::Hush(inbox) => drop(self.model.listening.remove(inbox)),
             Event::LoseMarker => self.model.guard.iter_mut().for_each(|guard| guard.kept = None),
-            Event::Call { step, inbox, fence, asks } => {
+            Event::Call { step, inbox, fence, sketches } => {
                 self.now = self.now.saturating_add_signed(*step);
-                let batch = self.model.batch(self.now, *inbox, *fence, asks);
+                let batch = self.model.batch(self.now, *inbox, *fence, sketches);
                 let guarded_for =
                     self.model.guard.as_mut().and_then(|guard| guard.left_at(self.now));
                 let mut contacts = Listening(&self.model.listening, guarded_for);

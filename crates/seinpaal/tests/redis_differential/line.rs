@@ -5,8 +5,8 @@
 //! proves what it was handed, and renews what it has. Time ends just before, at and after the
 //! moments at which a lease ends.
 
-#[path = "line/asks.rs"]
-mod asks;
+#[path = "line/requests.rs"]
+mod requests;
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
@@ -119,7 +119,7 @@ impl Draws {
         }
         let session = self.session();
         let requests = if self.random.one_in(6) { 1 + self.random.below(3) } else { 1 };
-        let asks = (0..requests).map(|_| self.ask(session)).collect();
+        let sketches = (0..requests).map(|_| self.sketch(session)).collect();
         let fence = match self.random.below(4 * self.rarity) {
             0 => FenceSeen::Near(self.random.below(2 * SECOND) as i64 - SECOND as i64),
             _ => FenceSeen::None,
@@ -130,7 +130,7 @@ impl Draws {
             _ => Some(inbox(session as u64)),
         };
         let step = self.step();
-        self.beside.push(Event::Call { step, inbox, fence, asks });
+        self.beside.push(Event::Call { step, inbox, fence, sketches });
     }
 
     /// Usually a session that holds something, so that the line does not only grow.

@@ -5,8 +5,8 @@
 //! as real ones do, and time ends just before, at and after the moments at which a lease or a
 //! memory ends.
 
-#[path = "lone/asks.rs"]
-mod asks;
+#[path = "lone/requests.rs"]
+mod requests;
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
@@ -16,7 +16,7 @@ use seinpaal_proto::{
 
 use super::{
     beside::{Beside, ticket},
-    history::{Ask, Event, FenceSeen, inbox},
+    history::{Event, FenceSeen, Sketch, inbox},
     model::Guard,
 };
 
@@ -128,14 +128,14 @@ impl Draws {
     /// have set.
     fn leave(&mut self) {
         let mut held = self.beside.numbers(0, true);
-        let back = |number| Ask::Release { ticket: ticket(0, number), slots: None };
+        let back = |number| Sketch::Release { ticket: ticket(0, number), slots: None };
         while !held.is_empty() {
             let at = self.random.below(held.len() as u64) as usize;
             self.push_at_once(back(held.swap_remove(at)));
         }
         if self.random.one_in(2) {
-            self.push_at_once(Ask::Configure(Configure::Unpin));
-            self.push_at_once(Ask::Configure(Configure::Resume));
+            self.push_at_once(Sketch::Configure(Configure::Unpin));
+            self.push_at_once(Sketch::Configure(Configure::Resume));
         }
         if self.random.one_in(2) {
             self.sleep();
@@ -147,16 +147,21 @@ impl Draws {
     fn sleep(&mut self) {
         let left = self.until_something_ends() as i64 + self.random.pick(&[-1, -1, 0, 1]);
         let step = left.clamp(0, HALF_DAY - 1);
-        let asks =
+        let sketches =
             vec![if self.random.one_in(2) { self.acquire(0) } else { self.acquire_again(0) }];
-        self.beside.push(Event::Call { step, inbox: Some(inbox(0)), fence: FenceSeen::None, asks });
+        self.beside.push(Event::Call {
+            step,
+            inbox: Some(inbox(0)),
+            fence: FenceSeen::None,
+            sketches,
+        });
         let again = self.acquire_again(0);
         self.push_at_once(again);
     }
 
-    fn push_at_once(&mut self, ask: Ask) {
+    fn push_at_once(&mut self, sketch: Sketch) {
         let (inbox, fence) = (Some(inbox(0)), FenceSeen::None);
-        self.beside.push(Event::Call { step: 1, inbox, fence, asks: vec![ask] });
+        self.beside.push(Event::Call { step: 1, inbox, fence, sketches: vec![sketch] });
     }
 
     fn call(&mut self) -> Event {
@@ -167,14 +172,14 @@ impl Draws {
         let inbox: Option<Inbox> = (!self.random.one_in(60)).then(|| inbox(by));
         let are_many = self.random.one_in(if self.holds { 6 } else { 3 });
         let requests = if are_many { 1 + self.random.below(4) } else { 1 };
-        let asks = (0..requests).map(|_| {
+        let sketches = (0..requests).map(|_| {
             // Now and then a request is another's, which has the same inbox then.
             let is_another = self.random.one_in(40);
             let other = self.random.below(sessions) as usize;
-            self.ask(if is_another { other } else { session })
+            self.sketch(if is_another { other } else { session })
         });
-        let asks = asks.collect();
-        Event::Call { step: self.step(), inbox, fence: self.fence(), asks }
+        let sketches = sketches.collect();
+        Event::Call { step: self.step(), inbox, fence: self.fence(), sketches }
     }
 
     /// The fence that the caller has seen. It is seldom far ahead of the clock, since no later

@@ -10,7 +10,7 @@ mod calls;
 #[path = "made/many.rs"]
 mod many;
 
-use calls::{acquire, another, ask, by, call, look, release, renew, ticket};
+use calls::{acquire, another, by, call, look, release, renew, sketch, ticket};
 use many::{
     alone_with_gaps_that_another_left, asked_to_hand_over, few_left_of_many_and_then_many_again,
     left_by_somebody_else, many_of_one_lease_renewed_again_and_again,
@@ -22,17 +22,17 @@ use seinpaal_proto::{
     time::{MILLISECOND, SECOND},
 };
 
-use super::history::{Ask, Event, inbox};
+use super::history::{Event, Sketch, inbox};
 
 /// A client waits while a guard lasts, and asks under another lease in the call that ends the
 /// guard. That call serves the waiter first. The limit is pinned, so the name is kept as rows.
 pub(super) fn asked_when_a_guard_ends(guard: u64) -> Vec<Event> {
     let lasting = |acquire| Acquire { ttl: 5 * SECOND, waiter_ttl: 5 * SECOND, ..acquire };
     let waits = lasting(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..another() });
-    let pinned = call(1, [Ask::Configure(Configure::Limit(Limit::new(5).unwrap()))]);
+    let pinned = call(1, [Sketch::Configure(Configure::Limit(Limit::new(5).unwrap()))]);
     let fifth = guard / 5;
-    let begun = [Event::Listen(inbox(0)), pinned, call(1, [ask(waits)])];
-    let end = [call(fifth as i64, [ask(lasting(acquire(2)))]), look(1)];
+    let begun = [Event::Listen(inbox(0)), pinned, call(1, [sketch(waits)])];
+    let end = [call(fifth as i64, [sketch(lasting(acquire(2)))]), look(1)];
     begun.into_iter().chain((0..4).map(|_| look(fifth))).chain(end).collect()
 }
 
@@ -80,7 +80,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
 /// one.
 fn called_otherwise_while_held() -> Vec<Event> {
     let of = |number, wishes: &str| {
-        ask(Acquire { wishes: wishes.parse().unwrap(), limit: None, ..acquire(number) })
+        sketch(Acquire { wishes: wishes.parse().unwrap(), limit: None, ..acquire(number) })
     };
     vec![
         name_slots("a,b"),
@@ -97,17 +97,18 @@ fn called_otherwise_while_held() -> Vec<Event> {
 /// The names are removed with the limit, while a session holds and when none does. They are set
 /// again in another order.
 fn called_nothing_any_more() -> Vec<Event> {
-    let of =
-        |number, wishes: &str| ask(Acquire { wishes: wishes.parse().unwrap(), ..acquire(number) });
+    let of = |number, wishes: &str| {
+        sketch(Acquire { wishes: wishes.parse().unwrap(), ..acquire(number) })
+    };
     vec![
         name_slots("a,b"),
         call(1, [of(1, "b")]),
-        call(1, [Ask::Configure(Configure::Unpin)]),
+        call(1, [Sketch::Configure(Configure::Unpin)]),
         call(1, [release(1)]),
-        call(1, [Ask::Configure(Configure::Unpin)]),
+        call(1, [Sketch::Configure(Configure::Unpin)]),
         look(1),
         call(1, [of(2, "b")]),
-        call(1, [ask(acquire(3))]),
+        call(1, [sketch(acquire(3))]),
         call(1, [release(3)]),
         name_slots("b,a"),
         call(1, [of(4, "b")]),
@@ -118,7 +119,7 @@ fn called_nothing_any_more() -> Vec<Event> {
 /// One ticket after another, so that the name is one value of one ticket, and remembers how long
 /// the first was held.
 pub(super) fn held_again() -> Vec<Event> {
-    vec![call(1, [ask(acquire(1))]), call(200_000, [release(1)]), call(1, [ask(acquire(2))])]
+    vec![call(1, [sketch(acquire(1))]), call(200_000, [release(1)]), call(1, [sketch(acquire(2))])]
 }
 
 /// At lengths around which the code of a hold changes, up to hours.
@@ -128,7 +129,7 @@ fn held_for_many_lengths() -> Vec<Event> {
     let held = |(number, length)| {
         let (ttl, margin) = (60 * 60 * 6 * SECOND, 60 * 60 * 6 * SECOND);
         [
-            call(1, [ask(Acquire { ttl, margin, ..acquire(number) })]),
+            call(1, [sketch(Acquire { ttl, margin, ..acquire(number) })]),
             call(length, [release(number)]),
             look(1),
         ]
@@ -142,11 +143,11 @@ fn held_for_days() -> Vec<Event> {
     let day = || {
         call(
             80_000 * SECOND as i64,
-            [Ask::RenewAll { lease: ticket(0).into(), ttl, margin, wrong: 0 }],
+            [Sketch::RenewAll { lease: ticket(0).into(), ttl, margin, wrong: 0 }],
         )
     };
     let held = |number, days| {
-        let taken = call(1, [ask(Acquire { ttl, margin, ..acquire(number) })]);
+        let taken = call(1, [sketch(Acquire { ttl, margin, ..acquire(number) })]);
         let renewed = (0..days).map(move |_| day());
         [taken].into_iter().chain(renewed).chain([call(1, [release(number)]), look(1)])
     };
@@ -154,14 +155,14 @@ fn held_for_days() -> Vec<Event> {
 }
 
 fn name_slots(names: &str) -> Event {
-    call(1, [Ask::Configure(Configure::Slots(names.parse().unwrap()))])
+    call(1, [Sketch::Configure(Configure::Slots(names.parse().unwrap()))])
 }
 
 /// An operator pins a limit, a session takes two permits without stating one, the limit is
 /// unpinned, and one permit is given back: then the limit is 1 for everybody.
 fn held_with_no_limit_stated() -> Vec<Event> {
-    let more = |number| ask(Acquire { limit: None, ..acquire(number) });
-    let configure = |change| call(1, [Ask::Configure(change)]);
+    let more = |number| sketch(Acquire { limit: None, ..acquire(number) });
+    let configure = |change| call(1, [Sketch::Configure(change)]);
     vec![
         configure(Configure::Limit(Limit::new(2).unwrap())),
         call(1, [more(1)]),
@@ -179,7 +180,7 @@ fn held_with_no_limit_stated() -> Vec<Event> {
 fn one_after_the_other() -> Vec<Event> {
     let of_a_lease_of_its_own = |number, limit| {
         let lease = LeaseId(u128::from(number));
-        ask(Acquire { lease, limit, ..acquire(number) })
+        sketch(Acquire { lease, limit, ..acquire(number) })
     };
     let first = of_a_lease_of_its_own(1, acquire(1).limit);
     vec![call(1, [first]), call(1, [release(1)]), call(1, [of_a_lease_of_its_own(2, None)])]
@@ -187,16 +188,16 @@ fn one_after_the_other() -> Vec<Event> {
 
 /// The same in one call, as a session that drops a permit and asks for another, twice.
 fn one_with_the_other() -> Vec<Event> {
-    let more = |number| ask(Acquire { limit: None, ..acquire(number) });
-    vec![call(1, [ask(acquire(1))]), call(1, [release(1), more(2), more(3)])]
+    let more = |number| sketch(Acquire { limit: None, ..acquire(number) });
+    vec![call(1, [sketch(acquire(1))]), call(1, [release(1), more(2), more(3)])]
 }
 
 /// A permit is renewed for longer than its ticket would be remembered without it, and asked for
 /// once more.
 fn held_for_longer_than_remembered() -> Vec<Event> {
-    let mut events = vec![call(1, [ask(acquire(1))]), call(1, [renew(60 * SECOND)])];
+    let mut events = vec![call(1, [sketch(acquire(1))]), call(1, [renew(60 * SECOND)])];
     events.extend((0..8).map(|_| look(250 * MILLISECOND)));
-    events.push(call(1, [ask(acquire(1))]));
+    events.push(call(1, [sketch(acquire(1))]));
     events
 }
 
@@ -208,7 +209,7 @@ fn held_beside_another(is_renewed: bool) -> Vec<Event> {
         events.remove(1);
     }
     let other = Acquire { ttl: 60 * SECOND, ..another() };
-    events.insert(0, by(1, 1, vec![ask(other)]));
+    events.insert(0, by(1, 1, vec![sketch(other)]));
     events
 }
 
@@ -216,52 +217,54 @@ fn held_beside_another(is_renewed: bool) -> Vec<Event> {
 /// one bounds the clock until the end of the call's effects, as the ledger has it.
 fn dropped_for_one_with_a_longer_margin() -> Vec<Event> {
     let longer = Acquire { margin: 10 * SECOND, ttl: 20 * SECOND, ..acquire(2) };
-    vec![call(1, [ask(acquire(1))]), call(1, [release(1), ask(longer)]), look(5 * SECOND)]
+    vec![call(1, [sketch(acquire(1))]), call(1, [release(1), sketch(longer)]), look(5 * SECOND)]
 }
 
 /// The store's clock was set back, so that the lease lasts for longer there.
 fn ended_by_the_clock_though_not_by_the_wall() -> Vec<Event> {
-    let bold = |number| ask(Acquire { margin: SECOND, ..acquire(number) });
-    let back = call(-400 * MILLISECOND as i64, [Ask::Inspect { rows: 9 }]);
+    let bold = |number| sketch(Acquire { margin: SECOND, ..acquire(number) });
+    let back = call(-400 * MILLISECOND as i64, [Sketch::Inspect { rows: 9 }]);
     let before = [call(1, [bold(1)]), call(1, [bold(2)]), back, call(1, [bold(3)])];
     before.into_iter().chain([call(1_050_000, [bold(4)]), look(1)]).collect()
 }
 
 /// The first request after their time forgets tickets that are over.
 fn forgotten_when_another_comes() -> Vec<Event> {
-    let again = call(1, [ask(acquire(1))]);
-    let comes = |step| by(1, step, vec![ask(another())]);
+    let again = call(1, [sketch(acquire(1))]);
+    let comes = |step| by(1, step, vec![sketch(another())]);
     vec![again.clone(), call(1, [release(1)]), comes(1_500_000), again]
 }
 
 /// The first of two tickets is given back at a name that remembers why other tickets ended.
 fn released_before_others_and_after_causes() -> Vec<Event> {
-    let evict = Ask::Evict { ticket: ticket(1) };
-    let asks = [ask(acquire(1)), evict, ask(acquire(2)), ask(acquire(3)), release(2)];
-    let again = [ask(acquire(1)), ask(acquire(4))];
-    asks.into_iter().chain(again).map(|ask| call(1, [ask])).collect()
+    let evict = Sketch::Evict { ticket: ticket(1) };
+    let sketches = [sketch(acquire(1)), evict, sketch(acquire(2)), sketch(acquire(3)), release(2)];
+    let again = [sketch(acquire(1)), sketch(acquire(4))];
+    sketches.into_iter().chain(again).map(|sketch| call(1, [sketch])).collect()
 }
 
 fn refused_for_its_limit() -> Vec<Event> {
     let other = Some(LimitRule { limit: Limit::new(6).unwrap(), on_mismatch: OnMismatch::Refuse });
-    let asks = [ask(acquire(1)), ask(acquire(2)), ask(Acquire { limit: other, ..acquire(3) })];
-    asks.into_iter().map(|ask| call(1, [ask])).collect()
+    let sketches =
+        [sketch(acquire(1)), sketch(acquire(2)), sketch(Acquire { limit: other, ..acquire(3) })];
+    sketches.into_iter().map(|sketch| call(1, [sketch])).collect()
 }
 
 /// Two sessions have the same inbox, as after a ticket has changed hands.
 fn two_sessions_in_one_call() -> Vec<Event> {
     let later = Acquire { ticket: another().ticket.series().ticket(9), ..another() };
-    let both = [ask(acquire(2)), ask(later)];
-    vec![call(1, [ask(acquire(1))]), call(1, both), look(1), call(1, [release(1)]), look(1)]
+    let both = [sketch(acquire(2)), sketch(later)];
+    vec![call(1, [sketch(acquire(1))]), call(1, both), look(1), call(1, [release(1)]), look(1)]
 }
 
 fn more_causes_than_one_value_has_room_for() -> Vec<Event> {
     let taken_and_lost = (1..=50).flat_map(|number| {
-        let lost = Ask::Evict { ticket: ticket(number) };
-        [call(1, [ask(acquire(number))]), call(1, [lost])]
+        let lost = Sketch::Evict { ticket: ticket(number) };
+        [call(1, [sketch(acquire(number))]), call(1, [lost])]
     });
-    let again = [ask(acquire(51)), release(51), ask(acquire(7)), ask(acquire(52)), release(52)];
-    let again = again.into_iter().chain([ask(acquire(53))]).map(|ask| call(1, [ask]));
+    let again =
+        [sketch(acquire(51)), release(51), sketch(acquire(7)), sketch(acquire(52)), release(52)];
+    let again = again.into_iter().chain([sketch(acquire(53))]).map(|sketch| call(1, [sketch]));
     taken_and_lost.chain(again).chain([look(1)]).collect()
 }
 
@@ -274,10 +277,14 @@ fn one_parked_and_one_in_line() -> Vec<Event> {
         let (ticket, lease) = (series.ticket(1), series.ticket(0).into());
         let (enqueue, waiter_lease) =
             (Enqueue::Yes { max_waiting: None }, LeaseId(200 + u128::from(who)));
-        by(who, 1, vec![ask(Acquire { ticket, lease, enqueue, waiter_lease, ..all(acquire(1)) })])
+        by(
+            who,
+            1,
+            vec![sketch(Acquire { ticket, lease, enqueue, waiter_lease, ..all(acquire(1)) })],
+        )
     };
     let here = [0, 2, 3].map(|who| Event::Listen(inbox(who)));
-    let taken = call(1, [ask(all(acquire(1)))]);
+    let taken = call(1, [sketch(all(acquire(1)))]);
     let calls = [taken, waits(1), waits(2), waits(3), call(1, [release(1)]), look(1)];
     here.into_iter().chain(calls).collect()
 }

@@ -8,7 +8,8 @@ mod calls;
 mod times;
 
 use calls::{
-    acquire, ask, both, by, in_one_call, limit, look, release, renew, ticket, waits, waits_for_both,
+    acquire, both, by, in_one_call, limit, look, release, renew, sketch, ticket, waits,
+    waits_for_both,
 };
 use seinpaal_proto::{
     Acquire, LeaseId, Limit, LimitRule, OnMismatch, Permits, Priority, Ticket, time::SECOND,
@@ -21,7 +22,7 @@ use times::{
     one_ends_just_when_another_renews, renewed_for_a_short_time, renewed_for_days,
 };
 
-use super::history::{Ask, Event, FenceSeen, inbox};
+use super::history::{Event, FenceSeen, Sketch, inbox};
 
 pub(super) fn all() -> Vec<Vec<Event>> {
     let histories = [
@@ -66,15 +67,19 @@ pub(super) fn all() -> Vec<Vec<Event>> {
 
 /// Two sessions hold and give back, one after the other.
 pub(super) fn left_by_two() -> Vec<Event> {
-    let calls =
-        [(0, ask(acquire(0, 1))), (1, ask(acquire(1, 1))), (0, release(0, 1)), (1, release(1, 1))];
-    calls.into_iter().map(|(who, ask)| by(who, 1, ask)).collect()
+    let calls = [
+        (0, sketch(acquire(0, 1))),
+        (1, sketch(acquire(1, 1))),
+        (0, release(0, 1)),
+        (1, release(1, 1)),
+    ];
+    calls.into_iter().map(|(who, sketch)| by(who, 1, sketch)).collect()
 }
 
 /// Two sessions, of which one waits; then the same with two more that do not wait.
 pub(super) fn before_and_after_others_find_it_full() -> (Vec<Event>, Vec<Event>) {
-    let before = vec![by(0, 1, ask(both(0, 1))), by(1, 1, ask(waits(1, 1)))];
-    let others = [2, 3].map(|who| by(who, 1, ask(acquire(who, 1))));
+    let before = vec![by(0, 1, sketch(both(0, 1))), by(1, 1, sketch(waits(1, 1)))];
+    let others = [2, 3].map(|who| by(who, 1, sketch(acquire(who, 1))));
     (before.clone(), before.into_iter().chain(others).collect())
 }
 
@@ -82,16 +87,17 @@ pub(super) fn before_and_after_others_find_it_full() -> (Vec<Event>, Vec<Event>)
 fn another_lease_is_renewed_that_looks_like_the_place() -> Vec<Event> {
     let series = Ticket(0x5a5a_1234_5678_9abc << 64 | 0x77fe_f234 << 32).series();
     let waits = Acquire { ticket: series.ticket(1), lease: series.ticket(0).into(), ..waits(1, 1) };
-    let unknown = Ask::RenewAll { lease: LeaseId(9 << 64), ttl: SECOND, margin: SECOND, wrong: 0 };
+    let unknown =
+        Sketch::RenewAll { lease: LeaseId(9 << 64), ttl: SECOND, margin: SECOND, wrong: 0 };
     let full = Acquire { permits: Permits::new(2).unwrap(), ..acquire(0, 1) };
-    vec![by(0, 1, ask(full)), by(1, 1, ask(waits)), by(1, 1, unknown), look(1)]
+    vec![by(0, 1, sketch(full)), by(1, 1, sketch(waits)), by(1, 1, unknown), look(1)]
 }
 
 /// A waiter's place has the id of another session's lease. That session comes, and waits behind it.
 fn a_place_that_is_somebodys_series() -> Vec<Event> {
     let in_its_place = Acquire { waiter_lease: ticket(2, 0).into(), ..waits(1, 1) };
-    let calls = [ask(both(0, 1)), ask(in_its_place), ask(waits(2, 1)), release(0, 1)];
-    let calls = calls.into_iter().zip([0, 1, 2, 0]).map(|(ask, who)| by(who, 1, ask));
+    let calls = [sketch(both(0, 1)), sketch(in_its_place), sketch(waits(2, 1)), release(0, 1)];
+    let calls = calls.into_iter().zip([0, 1, 2, 0]).map(|(sketch, who)| by(who, 1, sketch));
     calls.chain([look(1), by(2, 1, renew(2)), look(1)]).collect()
 }
 
@@ -101,8 +107,8 @@ fn what_is_told_looks_like_a_session() -> Vec<Event> {
     let about = format!("{}{}", "-".repeat(32), &ticket(1, 0).to_string()[..24]);
     let told = Acquire { about, ..acquire(0, 1) };
     vec![
-        by(0, 1, ask(told)),
-        by(1, 1, ask(acquire(1, 1))),
+        by(0, 1, sketch(told)),
+        by(1, 1, sketch(acquire(1, 1))),
         look(1),
         by(1, 1, release(1, 1)),
         look(1),
@@ -113,26 +119,26 @@ fn what_is_told_looks_like_a_session() -> Vec<Event> {
 fn what_is_told_stands_where_a_session_would() -> Vec<Event> {
     let about = format!("{}{}{}", "x".repeat(57), inbox(1), &ticket(1, 0).to_string()[..24]);
     let told = Acquire { about, ..acquire(0, 1) };
-    vec![by(0, 1, ask(told)), by(1, 1, ask(acquire(1, 1))), look(1)]
+    vec![by(0, 1, sketch(told)), by(1, 1, sketch(acquire(1, 1))), look(1)]
 }
 
 /// The first waiter has the inbox of the session that renews.
 fn one_inbox_with_two_series() -> Vec<Event> {
-    let [first, second] = [ask(both(0, 1)), ask(waits(1, 1))];
+    let [first, second] = [sketch(both(0, 1)), sketch(waits(1, 1))];
     let calls = [first, second, renew(0), renew(0), release(0, 1), renew(1)];
-    calls.into_iter().map(|ask| by(0, 1, ask)).chain([look(1)]).collect()
+    calls.into_iter().map(|sketch| by(0, 1, sketch)).chain([look(1)]).collect()
 }
 
 /// More is held after the call than before, and the call has handed a permit to a waiter.
 fn taken_and_handed_over_in_one_call() -> Vec<Event> {
-    let asks = vec![ask(acquire(0, 2)), ask(waits(0, 3)), release(0, 1)];
+    let sketches = vec![sketch(acquire(0, 2)), sketch(waits(0, 3)), release(0, 1)];
     vec![
-        by(0, 1, ask(acquire(0, 1))),
-        by(1, 1, ask(acquire(1, 1))),
+        by(0, 1, sketch(acquire(0, 1))),
+        by(1, 1, sketch(acquire(1, 1))),
         by(1, 1, release(1, 1)),
-        in_one_call(0, 1, asks),
+        in_one_call(0, 1, sketches),
         look(1),
-        by(1, 1, ask(acquire(1, 2))),
+        by(1, 1, sketch(acquire(1, 2))),
     ]
 }
 
@@ -141,40 +147,43 @@ fn taken_and_handed_over_in_one_call() -> Vec<Event> {
 fn as_high_as_who_came_before() -> Vec<Event> {
     let later = Acquire { priority: Priority::new(1).unwrap(), ..waits_for_both(2) };
     let calls = [
-        by(0, 1, ask(both(0, 1))),
-        by(1, 1, ask(waits_for_both(1))),
-        by(2, 10 * SECOND, ask(later)),
+        by(0, 1, sketch(both(0, 1))),
+        by(1, 1, sketch(waits_for_both(1))),
+        by(2, 10 * SECOND, sketch(later)),
     ];
     calls.into_iter().chain([by(0, 1, release(0, 1)), look(1)]).collect()
 }
 
 fn two_given_back_in_one_call() -> Vec<Event> {
-    let calls = [ask(acquire(0, 1)), ask(acquire(0, 2)), ask(waits(1, 1)), ask(waits(2, 1))];
-    let calls = calls.into_iter().zip([0, 0, 1, 2]).map(|(ask, who)| by(who, 1, ask));
+    let calls =
+        [sketch(acquire(0, 1)), sketch(acquire(0, 2)), sketch(waits(1, 1)), sketch(waits(2, 1))];
+    let calls = calls.into_iter().zip([0, 0, 1, 2]).map(|(sketch, who)| by(who, 1, sketch));
     let back = vec![release(0, 1), release(0, 2)];
-    let back = Event::Call { step: 1, inbox: Some(inbox(0)), fence: FenceSeen::None, asks: back };
+    let back =
+        Event::Call { step: 1, inbox: Some(inbox(0)), fence: FenceSeen::None, sketches: back };
     calls.chain([back, look(1)]).collect()
 }
 
 /// A session still learns why its first ticket ended, whether or not it has given back its second.
 fn evicted_before_another_came(is_idle: bool) -> Vec<Event> {
-    let lost = Ask::Evict { ticket: ticket(0, 1) };
+    let lost = Sketch::Evict { ticket: ticket(0, 1) };
     let back = by(0, 1, release(0, 2));
     let mut calls: Vec<_> =
-        [ask(acquire(0, 1)), lost, ask(acquire(0, 2))].map(|ask| by(0, 1, ask)).into();
+        [sketch(acquire(0, 1)), lost, sketch(acquire(0, 2))].map(|sketch| by(0, 1, sketch)).into();
     calls.extend(is_idle.then(|| back.clone()));
-    calls.extend([by(1, 1, ask(acquire(1, 1))), by(0, 1, release(0, 1)), look(1), back]);
+    calls.extend([by(1, 1, sketch(acquire(1, 1))), by(0, 1, release(0, 1)), look(1), back]);
     calls
 }
 
 /// Each session has an evicted ticket to remember, and the tickets have different numbers.
 fn evicted_from_two() -> Vec<Event> {
-    let evicted = |number| Ask::Evict { ticket: ticket(1, number) };
-    let of_one = [ask(acquire(1, 1)), release(1, 1), ask(acquire(1, 2)), evicted(2)];
+    let evicted = |number| Sketch::Evict { ticket: ticket(1, number) };
+    let of_one = [sketch(acquire(1, 1)), release(1, 1), sketch(acquire(1, 2)), evicted(2)];
     let mut calls = evicted_before_another_came(false);
-    calls.extend(of_one.map(|ask| by(1, 1, ask)));
-    let taken = [(1, 3), (0, 3)].map(|(who, number)| by(who, 1, ask(acquire(who, number))));
-    let again = [(1, 2), (1, 1), (0, 1)].map(|(who, number)| by(who, 1, ask(acquire(who, number))));
+    calls.extend(of_one.map(|sketch| by(1, 1, sketch)));
+    let taken = [(1, 3), (0, 3)].map(|(who, number)| by(who, 1, sketch(acquire(who, number))));
+    let again =
+        [(1, 2), (1, 1), (0, 1)].map(|(who, number)| by(who, 1, sketch(acquire(who, number))));
     calls.extend(taken.into_iter().chain([look(1)]).chain(again));
     calls
 }
@@ -183,60 +192,68 @@ fn evicted_from_two() -> Vec<Event> {
 fn told_as_if_it_had_been_asked() -> Vec<Event> {
     let about = "line\u{1d}5\u{1e}eve\u{1e}it is needed".to_owned();
     let (lease, tickets) = (ticket(0, 0).into(), vec![ticket(0, 1)]);
-    let proof = Ask::RenewTickets { lease, ttl: SECOND, margin: SECOND, tickets };
-    let told = ask(Acquire { about, ..acquire(0, 1) });
-    vec![by(0, 1, told), by(1, 1, ask(acquire(1, 1))), by(0, 1, proof), look(1)]
+    let proof = Sketch::RenewTickets { lease, ttl: SECOND, margin: SECOND, tickets };
+    let told = sketch(Acquire { about, ..acquire(0, 1) });
+    vec![by(0, 1, told), by(1, 1, sketch(acquire(1, 1))), by(0, 1, proof), look(1)]
 }
 
 /// A session that waits in one place waits in a second one, too, and renews both.
 fn a_second_place_while_the_first_is_needed() -> Vec<Event> {
     let (first, second) = (LeaseId(301 << 64), LeaseId(401 << 64));
-    let renew = |lease| Ask::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 0 };
+    let renew = |lease| Sketch::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 0 };
     let other = Acquire { waiter_lease: second, ..waits(1, 2) };
     let calls = [
-        (0, ask(both(0, 1))),
-        (1, ask(waits(1, 1))),
-        (1, ask(other)),
+        (0, sketch(both(0, 1))),
+        (1, sketch(waits(1, 1))),
+        (1, sketch(other)),
         (1, renew(first)),
         (1, renew(second)),
     ];
-    calls.into_iter().map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
+    calls.into_iter().map(|(who, sketch)| by(who, 1, sketch)).chain([look(1)]).collect()
 }
 
 /// The second waiter's place has the id of the first waiter's lease. The first is granted the
 /// permits under that lease.
 fn whose_series_is_the_place_of_who_is_next() -> Vec<Event> {
     let in_its_place = Acquire { waiter_lease: ticket(2, 0).into(), ..waits_for_both(1) };
-    let calls =
-        [(0, ask(both(0, 1))), (2, ask(waits_for_both(2))), (1, ask(in_its_place)), (0, renew(0))];
+    let calls = [
+        (0, sketch(both(0, 1))),
+        (2, sketch(waits_for_both(2))),
+        (1, sketch(in_its_place)),
+        (0, renew(0)),
+    ];
     let then = [(0, release(0, 1)), (2, renew(2)), (2, release(2, 1))];
-    calls.into_iter().chain(then).map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
+    calls.into_iter().chain(then).map(|(who, sketch)| by(who, 1, sketch)).chain([look(1)]).collect()
 }
 
 /// Requests for tickets of one series come from two inboxes, as after a ticket has changed hands.
 fn one_series_with_two_inboxes() -> Vec<Event> {
     let second = Acquire { ticket: ticket(1, 2), ..waits_for_both(1) };
-    let calls =
-        [(0, ask(both(0, 1))), (1, ask(waits_for_both(1))), (3, ask(second)), (0, renew(0))];
+    let calls = [
+        (0, sketch(both(0, 1))),
+        (1, sketch(waits_for_both(1))),
+        (3, sketch(second)),
+        (0, renew(0)),
+    ];
     let then = [(0, release(0, 1)), (1, release(1, 1))];
-    calls.into_iter().chain(then).map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
+    calls.into_iter().chain(then).map(|(who, sketch)| by(who, 1, sketch)).chain([look(1)]).collect()
 }
 
 /// A session without permits sends a renewal.
 fn nothing_is_renewed() -> Vec<Event> {
     let lease = ticket(1, 0).into();
-    let nothing = Ask::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 3 };
+    let nothing = Sketch::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 3 };
     let calls =
-        [(0, ask(acquire(0, 1))), (1, ask(acquire(1, 1))), (1, release(1, 1)), (1, nothing)];
-    calls.into_iter().map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
+        [(0, sketch(acquire(0, 1))), (1, sketch(acquire(1, 1))), (1, release(1, 1)), (1, nothing)];
+    calls.into_iter().map(|(who, sketch)| by(who, 1, sketch)).chain([look(1)]).collect()
 }
 
 /// Three are held, and somebody else says that there are two: what is given back is not to be had,
 /// and then the lowest slot is, which is not the one that was given back last.
 fn a_limit_lowered_while_all_is_held() -> Vec<Event> {
-    let of_three = |n| ask(Acquire { limit: limit(3), ..acquire(0, n) });
+    let of_three = |n| sketch(Acquire { limit: limit(3), ..acquire(0, n) });
     let rule = LimitRule { limit: Limit::new(2).unwrap(), on_mismatch: OnMismatch::Set };
-    let lower = ask(Acquire { limit: Some(rule), ..waits(1, 1) });
+    let lower = sketch(Acquire { limit: Some(rule), ..waits(1, 1) });
     let taken = (1..=3).map(|n| by(0, 1, of_three(n))).chain([by(1, 1, lower), by(0, 1, renew(0))]);
     let back = [1, 3, 2].into_iter().flat_map(|n| [by(0, 1, release(0, n)), by(0, 1, renew(0))]);
     taken.chain(back).chain([look(1)]).collect()
@@ -246,17 +263,23 @@ fn a_limit_lowered_while_all_is_held() -> Vec<Event> {
 fn waits_for_a_lease_of_its_own() -> Vec<Event> {
     let lease = LeaseId(77 << 64);
     let own = Acquire { lease, ..waits_for_both(1) };
-    let renewed = Ask::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 0 };
-    let calls =
-        [(0, ask(both(0, 1))), (1, ask(own)), (0, renew(0)), (0, release(0, 1)), (1, renewed)];
-    calls.into_iter().map(|(who, ask)| by(who, 1, ask)).chain([look(1)]).collect()
+    let renewed = Sketch::RenewAll { lease, ttl: SECOND, margin: SECOND, wrong: 0 };
+    let calls = [
+        (0, sketch(both(0, 1))),
+        (1, sketch(own)),
+        (0, renew(0)),
+        (0, release(0, 1)),
+        (1, renewed),
+    ];
+    calls.into_iter().map(|(who, sketch)| by(who, 1, sketch)).chain([look(1)]).collect()
 }
 
 /// A client without an inbox holds under the series of a client that comes.
 fn held_by_nobody() -> Vec<Event> {
-    let (step, fence, asks) = (1, FenceSeen::None, vec![ask(acquire(1, 1))]);
-    let nobodys = Event::Call { step, inbox: None, fence, asks };
+    let (step, fence, sketches) = (1, FenceSeen::None, vec![sketch(acquire(1, 1))]);
+    let nobodys = Event::Call { step, inbox: None, fence, sketches };
     let three = Acquire { limit: limit(2), ..acquire(1, 2) };
-    let calls = [by(0, 1, ask(acquire(0, 1))), nobodys, by(0, 1, renew(0)), by(1, 1, ask(three))];
+    let calls =
+        [by(0, 1, sketch(acquire(0, 1))), nobodys, by(0, 1, renew(0)), by(1, 1, sketch(three))];
     calls.into_iter().chain([look(1)]).collect()
 }

@@ -110,8 +110,8 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("local WORK = 128", "local WORK = 127", Of(LARGE)),
     ("record.lease.ends <= head.clock and", "record.lease.ends < head.clock and", Of(SMALL)),
     ("  ledger.expire_by_wall()\n", "", Of(SMALL)),
-    ("min(ask.margin, floor(ask.waiter_ttl / 2))", "ask.margin", Of(SMALL)),
-    ("head.arrival - ask.priority", "head.arrival + ask.priority", Of(SMALL)),
+    ("min(want.margin, floor(want.waiter_ttl / 2))", "want.margin", Of(SMALL)),
+    ("head.arrival - want.priority", "head.arrival + want.priority", Of(SMALL)),
     (
         "if entry.parked == '1' then lease.parked",
         "if entry.parked == '2' then lease.parked",
@@ -121,8 +121,8 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("  head.stated = nil\n", "", Of(SMALL)),
     ("          stated = -1\n", "", Of(CALM)),
     (
-        "ask.rule == 'E' or (ask.rule == 'R' and not head.pinned)",
-        "ask.rule == 'E' or ask.rule == 'R'",
+        "want.rule == 'E' or (want.rule == 'R' and not head.pinned)",
+        "want.rule == 'E' or want.rule == 'R'",
         Of(SMALL),
     ),
     (
@@ -133,7 +133,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     // In what changes hands.
     ("elseif ledger.me then\n    return 'attached'", "elseif not ledger.me then", Of(SMALL)),
     ("if before.inbox ~= ledger.me then", "if before.inbox then", Of(SMALL)),
-    ("ledger.raise(ask.lease, ask.ttl, 0, 'attached')", "ledger.work = WORK", Of(SMALL)),
+    ("ledger.raise(want.lease, want.ttl, 0, 'attached')", "ledger.work = WORK", Of(SMALL)),
     // In what is remembered of series.
     ("'released' then table.insert", "'released' and false then table.insert", Of(SMALL)),
     ("max(memory.last, number), max", "number, max", Of(SMALL)),

@@ -12,7 +12,7 @@ use super::{
 /// Each mistake in `named.lua`: the text and what replaces it.
 const MISTAKES: &[(&str, &str)] = &[
     ("if range[2] >= #names then return slots end", ""),
-    ("if #wishes > ask.permits then", "if #wishes > ask.permits + 1 then"),
+    ("if #wishes > want.permits then", "if #wishes > want.permits + 1 then"),
     ("if last and last[2] + 1 == slot then\n      last[2] = slot\n    else", "do"),
     ("if range[1] < slot then below[i]", "if range[1] + 1 < slot then below[i]"),
     ("if other[1] ~= range[1] then kept", "if true then kept"),

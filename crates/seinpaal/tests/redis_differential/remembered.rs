@@ -4,7 +4,7 @@ use seinpaal_proto::Ticket;
 
 use super::{
     bench::{Bench, KEY},
-    history::{Ask, Event, FenceSeen},
+    history::{Event, FenceSeen, Sketch},
 };
 
 #[tokio::test]
@@ -23,12 +23,12 @@ async fn the_scripts_have_the_digests_of_the_ledger() {
          for i = 4, #ARGV do sums[#sums + 1] = format('%.0f', digest_of(ARGV[i])) end
          return sums"
     );
-    let mut ask = redis::cmd("EVAL");
-    ask.arg(script.replace("SIZE_OF_HEAD", "0")).arg(0).arg(&["1", "", "0"]);
+    let mut eval = redis::cmd("EVAL");
+    eval.arg(script.replace("SIZE_OF_HEAD", "0")).arg(0).arg(&["1", "", "0"]);
     for ticket in &tickets {
-        ask.arg(ticket.to_string());
+        eval.arg(ticket.to_string());
     }
-    let sums: Vec<String> = ask.query_async(&mut bench.ears).await.unwrap();
+    let sums: Vec<String> = eval.query_async(&mut bench.ears).await.unwrap();
     let expected = tickets.iter().map(|ticket| ticket.digest().to_string());
     assert!(sums.into_iter().eq(expected));
 }
@@ -37,20 +37,20 @@ async fn the_scripts_have_the_digests_of_the_ledger() {
 async fn only_so_many_causes_of_a_series_are_remembered_and_those_of_the_lowest_numbers_go_first() {
     let mut bench = Bench::new(None).await;
     let ticket = |number| Ticket(7 << 32).series().ticket(number);
-    let cancels = (1..=70).map(|number| Ask::Cancel {
+    let cancels = (1..=70).map(|number| Sketch::Cancel {
         ticket: ticket(number),
         remember: 1_000_000_000,
         attach: None,
     });
-    let looks = (1..=71).map(|number| Ask::Release { ticket: ticket(number), slots: None });
-    let asks: Vec<Ask> = cancels.chain(looks).collect();
-    let history: Vec<Event> = asks
+    let looks = (1..=71).map(|number| Sketch::Release { ticket: ticket(number), slots: None });
+    let sketches: Vec<Sketch> = cancels.chain(looks).collect();
+    let history: Vec<Event> = sketches
         .chunks(64)
-        .map(|asks| Event::Call {
+        .map(|sketches| Event::Call {
             step: 1,
             inbox: None,
             fence: FenceSeen::None,
-            asks: asks.to_vec(),
+            sketches: sketches.to_vec(),
         })
         .collect();
     assert_eq!(bench.difference(&history).await, None);
@@ -60,7 +60,7 @@ async fn only_so_many_causes_of_a_series_are_remembered_and_those_of_the_lowest_
 async fn only_so_many_series_are_remembered_and_the_oldest_go_first() {
     let mut bench = Bench::new(None).await;
     let cancels = |from: u128| {
-        (0..64).map(move |i| Ask::Cancel {
+        (0..64).map(move |i| Sketch::Cancel {
             ticket: Ticket((from + i) << 32 | 1),
             remember: 1_000_000_000 + (from + i) as u64,
             attach: None,
@@ -70,7 +70,7 @@ async fn only_so_many_series_are_remembered_and_the_oldest_go_first() {
         step: 1,
         inbox: None,
         fence: FenceSeen::None,
-        asks: cancels(i * 64).collect(),
+        sketches: cancels(i * 64).collect(),
     });
     let history = history.collect::<Vec<_>>();
     assert_eq!(bench.difference(&history).await, None);

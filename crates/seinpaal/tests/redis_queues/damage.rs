@@ -10,9 +10,9 @@ use seinpaal_proto::{
 use seinpaal_rig::RedisServer;
 
 use super::{
-    RECORDS,
-    asks::{Client, plain},
-    pop, popped, push, say, send,
+    RECORDS, pop, popped, push,
+    requests::{Client, plain},
+    say, send,
 };
 
 #[tokio::test]

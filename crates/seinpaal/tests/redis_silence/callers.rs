@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 /// How many pairs of lone requests come first.
 const ROW: u32 = 50;
 /// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a runtime")
@@ -36,7 +36,7 @@ async fn pairs(semaphore: &Semaphore) {
 fn until(is_so: impl Fn() -> bool, what: &str) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
+        assert!(began.elapsed() < BOUND, "{what}");
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -56,7 +56,7 @@ async fn unanswered(semaphore: &Semaphore) -> Pin<Box<Acquire>> {
             Poll::Pending => return request,
             Poll::Ready(permit) => permit.expect("granted").release().await.expect("released"),
         }
-        assert!(began.elapsed() < PATIENCE, "every answer comes at once");
+        assert!(began.elapsed() < BOUND, "every answer comes at once");
     }
 }
 
@@ -89,7 +89,7 @@ fn a_request_whose_runtime_is_blocked_before_its_answer_is_granted_and_given_bac
         let permit = request.await.expect("granted");
         assert_eq!(permit.state(), PermitState::Held);
     });
-    other.semaphore("n").limit(1).acquire().timeout(PATIENCE).wait().expect("given back");
+    other.semaphore("n").limit(1).acquire().timeout(BOUND).wait().expect("given back");
 }
 
 /// Plays four times at a semaphore with one permit. Each time, the permit is free for another
@@ -101,7 +101,7 @@ fn assert_leaves_nothing(play: impl AsyncFn(&Seinpaal, &Semaphore)) {
         let semaphore = seinpaal.semaphore("n").limit(1);
         for _ in 0..4 {
             play(&seinpaal, &semaphore).await;
-            let next = other.semaphore("n").limit(1).acquire().timeout(PATIENCE);
+            let next = other.semaphore("n").limit(1).acquire().timeout(BOUND);
             next.await.expect("the permit is free").release().await.expect("released");
         }
     });

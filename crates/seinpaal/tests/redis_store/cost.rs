@@ -8,7 +8,7 @@ use seinpaal_proto::{Reply, time::SECOND};
 use seinpaal_rig::RedisServer;
 
 use super::{
-    asks::{Client, is_granted, plain},
+    requests::{Client, is_granted, plain},
     say,
 };
 

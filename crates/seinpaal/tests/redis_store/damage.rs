@@ -6,7 +6,7 @@ use seinpaal_proto::{Request, Ticket};
 use seinpaal_rig::RedisServer;
 
 use super::{
-    asks::{Client, acquire, is_granted, plain, release},
+    requests::{Client, acquire, is_granted, plain, release},
     say,
 };
 

@@ -6,7 +6,7 @@ use seinpaal_proto::{Configure, Limit, Request};
 use seinpaal_rig::RedisServer;
 
 use super::{
-    asks::{Client, plain},
+    requests::{Client, plain},
     say,
 };
 

@@ -3,7 +3,7 @@
 use redis::cmd;
 use seinpaal_rig::RedisServer;
 
-use super::{asks::plain, say};
+use super::{requests::plain, say};
 
 /// How a server comes to forget. Answers where the next client goes.
 pub(super) trait Mishap {

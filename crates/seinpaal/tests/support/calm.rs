@@ -6,7 +6,7 @@ use seinpaal_proto::{
     time::{MILLISECOND, SECOND},
 };
 
-use super::{Ask, Event, FenceSeen, Scale, inbox};
+use super::{Event, FenceSeen, Scale, Sketch, inbox};
 
 /// Each client has a series, under one lease, and draws its numbers in order.
 pub(super) fn history(draw: &mut Draw, scale: Scale) -> Vec<Event> {
@@ -23,13 +23,13 @@ pub(super) fn history(draw: &mut Draw, scale: Scale) -> Vec<Event> {
             step: if draw.one_in(pause) { 3 * SECOND } else { draw.below(30 * MILLISECOND) } as i64,
             inbox: Some(inbox(if draw.one_in(12) { draw.below(4) } else { client % 4 })),
             fence: FenceSeen::None,
-            asks: (0..requests).map(|_| ask(draw, scale, client, drawn, is_brief)).collect(),
+            sketches: (0..requests).map(|_| sketch(draw, scale, client, drawn, is_brief)).collect(),
         });
     }
     events
 }
 
-fn ask(draw: &mut Draw, scale: Scale, client: u64, drawn: &mut u32, is_brief: bool) -> Ask {
+fn sketch(draw: &mut Draw, scale: Scale, client: u64, drawn: &mut u32, is_brief: bool) -> Sketch {
     let series =
         Ticket(u128::from(client + 1).wrapping_mul(0xfedc_ba98_7654_3211_0123_4567_89ab_cdef))
             .series();
@@ -48,23 +48,23 @@ fn ask(draw: &mut Draw, scale: Scale, client: u64, drawn: &mut u32, is_brief: bo
             let again = recent(draw, *drawn);
             acquire(draw, scale, client, again, is_brief)
         }
-        7..12 => Ask::Release { ticket: recent(draw, *drawn), slots: None },
+        7..12 => Sketch::Release { ticket: recent(draw, *drawn), slots: None },
         12 | 13 => {
             let wrong = u64::from(draw.one_in(8));
-            Ask::RenewAll { lease, ttl, margin, wrong }
+            Sketch::RenewAll { lease, ttl, margin, wrong }
         }
         14 => {
             let tickets = (0..1 + draw.below(2)).map(|_| recent(draw, *drawn)).collect();
-            Ask::RenewTickets { lease, ttl, margin, tickets }
+            Sketch::RenewTickets { lease, ttl, margin, tickets }
         }
         _ if draw.one_in(3) => {
-            Ask::Cancel { ticket: recent(draw, *drawn), remember: ttl, attach: None }
+            Sketch::Cancel { ticket: recent(draw, *drawn), remember: ttl, attach: None }
         }
-        _ => Ask::Inspect { rows: 1000 },
+        _ => Sketch::Inspect { rows: 1000 },
     }
 }
 
-fn acquire(draw: &mut Draw, scale: Scale, client: u64, ticket: Ticket, is_brief: bool) -> Ask {
+fn acquire(draw: &mut Draw, scale: Scale, client: u64, ticket: Ticket, is_brief: bool) -> Sketch {
     let ttl = if is_brief { SECOND } else { 10 * SECOND };
     let rule = LimitRule {
         limit: Limit::new(if scale.leases > 4 { 50 } else { 3 }).unwrap(),
@@ -86,5 +86,5 @@ fn acquire(draw: &mut Draw, scale: Scale, client: u64, ticket: Ticket, is_brief:
         not_after: None,
         about: draw.pick(&["", "me", "two words"]).to_owned(),
     };
-    Ask::Acquire { acquire, not_after: None }
+    Sketch::Acquire { acquire, not_after: None }
 }

@@ -12,7 +12,7 @@ pub enum Event {
     /// The server loses the marker of its restart guard, as if it had lost everything.
     LoseMarker,
     /// The clock moves by this many microseconds, and a batch arrives.
-    Call { step: i64, inbox: Option<Inbox>, fence: FenceSeen, asks: Vec<Ask> },
+    Call { step: i64, inbox: Option<Inbox>, fence: FenceSeen, sketches: Vec<Sketch> },
 }
 
 /// The fence that the sender claims to have seen.
@@ -27,7 +27,7 @@ pub enum FenceSeen {
 
 /// A request; what depends on the state or the clock is filled in when it is sent.
 #[derive(Clone, Debug)]
-pub enum Ask {
+pub enum Sketch {
     /// `not_after` is relative to the clock.
     Acquire {
         acquire: Acquire,

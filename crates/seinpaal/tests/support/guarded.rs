@@ -5,7 +5,7 @@ use redis::{Cmd, FromRedisValue, cmd};
 use seinpaal::{Permit, Seinpaal, Semaphore};
 use seinpaal_rig::RedisServer;
 
-use crate::asks::plain;
+use crate::requests::plain;
 
 pub async fn say<T: FromRedisValue>(server: &RedisServer, command: &mut Cmd) -> T {
     command.query_async(&mut plain(&server.socket_url("")).await).await.unwrap()

@@ -11,7 +11,7 @@ use seinpaal_proto::{
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
-pub use events::{Ask, Event, FenceSeen};
+pub use events::{Event, FenceSeen, Sketch};
 
 /// How many there are of everything.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ fn call(draw: &mut Draw, scale: Scale) -> Event {
         step: step(draw),
         inbox: (!draw.one_in(10)).then(|| inbox(draw.below(4))),
         fence: fence(draw),
-        asks: (0..requests).map(|_| ask(draw, scale)).collect(),
+        sketches: (0..requests).map(|_| sketch(draw, scale)).collect(),
     }
 }
 
@@ -109,41 +109,41 @@ fn fence(draw: &mut Draw) -> FenceSeen {
     }
 }
 
-fn ask(draw: &mut Draw, scale: Scale) -> Ask {
+fn sketch(draw: &mut Draw, scale: Scale) -> Sketch {
     match draw.below(44) {
         0..18 => acquire(draw, scale),
         18..24 => {
             let slots = draw.one_in(3).then(|| slots(draw));
-            Ask::Release { ticket: ticket(draw, scale), slots }
+            Sketch::Release { ticket: ticket(draw, scale), slots }
         }
         24..28 => {
             let wrong = if draw.one_in(4) { 1 + draw.below(3) } else { 0 };
             let (ttl, margin) = terms(draw);
-            Ask::RenewAll { lease: lease(draw, scale), ttl, margin, wrong }
+            Sketch::RenewAll { lease: lease(draw, scale), ttl, margin, wrong }
         }
         28..32 => {
             let (ttl, margin) = terms(draw);
             let tickets = (0..draw.below(5)).map(|_| ticket(draw, scale)).collect();
-            Ask::RenewTickets { lease: lease(draw, scale), ttl, margin, tickets }
+            Sketch::RenewTickets { lease: lease(draw, scale), ttl, margin, tickets }
         }
         32 | 33 => {
             let attach = draw.one_in(3).then(|| attach_lease(draw));
             let (ticket, remember) = (ticket(draw, scale), draw.below(3 * SECOND));
-            Ask::Cancel { ticket, remember, attach }
+            Sketch::Cancel { ticket, remember, attach }
         }
         40..43 => attach(draw, scale),
         43 => {
             let (ttl, margin) = terms(draw);
             let is_late = draw.one_in(4);
-            Ask::Detach { ticket: ticket(draw, scale), is_late, ttl, margin }
+            Sketch::Detach { ticket: ticket(draw, scale), is_late, ttl, margin }
         }
-        34 => Ask::Evict { ticket: ticket(draw, scale) },
-        35 | 36 => Ask::Configure(configure(draw)),
-        _ => Ask::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
+        34 => Sketch::Evict { ticket: ticket(draw, scale) },
+        35 | 36 => Sketch::Configure(configure(draw)),
+        _ => Sketch::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
     }
 }
 
-fn acquire(draw: &mut Draw, scale: Scale) -> Ask {
+fn acquire(draw: &mut Draw, scale: Scale) -> Sketch {
     let (ttl, margin) = terms(draw);
     let ticket = ticket(draw, scale);
     let lease = match draw.below(6) {
@@ -168,10 +168,10 @@ fn acquire(draw: &mut Draw, scale: Scale) -> Ask {
         about: draw.pick(&["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).to_owned(),
     };
     let not_after = draw.one_in(6).then(|| draw.below(100) as i64 - 50);
-    Ask::Acquire { acquire, not_after }
+    Sketch::Acquire { acquire, not_after }
 }
 
-fn attach(draw: &mut Draw, scale: Scale) -> Ask {
+fn attach(draw: &mut Draw, scale: Scale) -> Sketch {
     let (ttl, margin) = terms(draw);
     let attach = Attach {
         ticket: ticket(draw, scale),
@@ -182,7 +182,7 @@ fn attach(draw: &mut Draw, scale: Scale) -> Ask {
         about: draw.pick(&["", "another", "three more words"]).to_owned(),
     };
     let not_after = draw.one_in(6).then(|| draw.below(100) as i64 - 50);
-    Ask::Attach { attach, not_after }
+    Sketch::Attach { attach, not_after }
 }
 
 /// A lease that is drawn for an attach. There are few of them, so that some are used twice.

@@ -8,7 +8,7 @@ use seinpaal_proto::{
     Request, Standing, State, Whom,
 };
 
-use super::history::{Ask, FenceSeen};
+use super::history::{FenceSeen, Sketch};
 
 /// The ledger and who listens.
 #[derive(Default)]
@@ -51,24 +51,24 @@ impl Model {
         now: u64,
         inbox: Option<Inbox>,
         fence: FenceSeen,
-        asks: &[Ask],
+        sketches: &[Sketch],
     ) -> Batch {
         let fence_seen = match fence {
             FenceSeen::None => 0,
             FenceSeen::Near(by) => now.saturating_add_signed(by),
             FenceSeen::Absurd => u64::MAX,
         };
-        let requests = asks.iter().map(|ask| self.request(now, ask)).collect();
+        let requests = sketches.iter().map(|sketch| self.request(now, sketch)).collect();
         Batch { name: Name::new("a name").unwrap(), inbox, fence_seen, requests }
     }
 
-    fn request(&mut self, now: u64, ask: &Ask) -> Request {
-        match ask.clone() {
-            Ask::Acquire { mut acquire, not_after } => {
+    fn request(&mut self, now: u64, sketch: &Sketch) -> Request {
+        match sketch.clone() {
+            Sketch::Acquire { mut acquire, not_after } => {
                 acquire.not_after = not_after.map(|by| now.saturating_add_signed(by));
                 Request::Acquire(acquire)
             }
-            Ask::RenewAll { lease, ttl, margin, wrong } => {
+            Sketch::RenewAll { lease, ttl, margin, wrong } => {
                 let Ok(kept) = self.state.lease(lease);
                 let (members, digest) = kept.map_or((1, 1), |kept| (kept.members, kept.digest));
                 let whom = match wrong {
@@ -79,15 +79,15 @@ impl Model {
                 };
                 Request::Renew(Renew { lease, ttl, margin, whom })
             }
-            Ask::RenewTickets { lease, ttl, margin, tickets } => {
+            Sketch::RenewTickets { lease, ttl, margin, tickets } => {
                 Request::Renew(Renew { lease, ttl, margin, whom: Whom::Tickets(tickets) })
             }
-            Ask::Release { ticket, slots } => Request::Release { ticket, slots },
-            Ask::Attach { mut attach, not_after } => {
+            Sketch::Release { ticket, slots } => Request::Release { ticket, slots },
+            Sketch::Attach { mut attach, not_after } => {
                 attach.not_after = not_after.map(|by| now.saturating_add_signed(by));
                 Request::Attach(attach)
             }
-            Ask::Detach { ticket, is_late, ttl, margin } => {
+            Sketch::Detach { ticket, is_late, ttl, margin } => {
                 let Ok(entry) = self.state.entry(ticket);
                 let fence = entry.and_then(|entry| match entry.standing {
                     Standing::Holding { fence, .. } => Some(fence.0 - u64::from(is_late)),
@@ -95,17 +95,17 @@ impl Model {
                 });
                 Request::Detach { ticket, fence: Fence(fence.unwrap_or_default()), ttl, margin }
             }
-            Ask::Cancel { ticket, remember, attach } => {
+            Sketch::Cancel { ticket, remember, attach } => {
                 Request::Cancel { ticket, remember, attach }
             }
-            Ask::HandOver { ticket, lease, by } => Request::AskHolder(AskHolder {
+            Sketch::HandOver { ticket, lease, by } => Request::AskHolder(AskHolder {
                 ticket,
                 lease,
                 ask: HandOverAsk::new(by, "a release waits for it").unwrap(),
             }),
-            Ask::Evict { ticket } => Request::Evict { ticket },
-            Ask::Configure(change) => Request::Configure(change),
-            Ask::Inspect { rows } => Request::Inspect { rows },
+            Sketch::Evict { ticket } => Request::Evict { ticket },
+            Sketch::Configure(change) => Request::Configure(change),
+            Sketch::Inspect { rows } => Request::Inspect { rows },
         }
     }
 }

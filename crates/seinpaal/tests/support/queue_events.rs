@@ -13,7 +13,7 @@ pub enum Event {
     /// Nobody listens at this inbox any more.
     Hush(Inbox),
     /// The clock moves by this many microseconds, and a batch arrives.
-    Call { step: i64, session: Inbox, turn: Turn, seen: Seen, asks: Vec<Ask> },
+    Call { step: i64, session: Inbox, turn: Turn, seen: Seen, sketches: Vec<Sketch> },
 }
 
 /// Which batch of its session it is.
@@ -41,7 +41,7 @@ pub enum Seen {
 
 /// A request. Its subject is found among the earlier answers.
 #[derive(Clone, Debug)]
-pub enum Ask {
+pub enum Sketch {
     /// `At` is relative to the clock.
     Push(Push),
     Pop(Pop),

@@ -12,7 +12,7 @@ use seinpaal_proto::{
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
-pub use queue_events::{Ask, Event, ListPlace, Seen, Turn};
+pub use queue_events::{Event, ListPlace, Seen, Sketch, Turn};
 
 /// The scale of a history.
 #[derive(Clone, Copy, Debug)]
@@ -67,39 +67,43 @@ fn call(draw: &mut Draw, scale: Scale) -> Event {
     };
     let requests = if scale.most_requests > 4 { draw.below(scale.most_requests) } else { requests };
     let is_plain = scale.plain.is_some_and(|odd| !draw.one_in(odd));
-    let asks = if is_plain {
-        plain_asks(draw, requests.max(1), scale)
+    let sketches = if is_plain {
+        plain_sketches(draw, requests.max(1), scale)
     } else {
-        (0..requests).map(|_| ask(draw, scale)).collect()
+        (0..requests).map(|_| sketch(draw, scale)).collect()
     };
     Event::Call {
         step: step(draw),
         session: inbox(draw.below(5)),
         turn: turn(draw),
         seen: seen(draw),
-        asks,
+        sketches,
     }
 }
 
 /// The requests that sessions send together.
-fn plain_asks(draw: &mut Draw, requests: u64, scale: Scale) -> Vec<Ask> {
+fn plain_sketches(draw: &mut Draw, requests: u64, scale: Scale) -> Vec<Sketch> {
     let kind = draw.below(8);
-    let mut asks = (0..requests)
+    let mut sketches = (0..requests)
         .map(|_| match kind {
-            0..3 => Ask::Push(plain_push(draw)),
-            3..6 if draw.one_in(6) => Ask::Fail(at(draw), 0, FailureReason::default()),
-            3..6 => Ask::Acknowledge(at(draw)),
+            0..3 => Sketch::Push(plain_push(draw)),
+            3..6 if draw.one_in(6) => Sketch::Fail(at(draw), 0, FailureReason::default()),
+            3..6 => Sketch::Acknowledge(at(draw)),
             6 => renew(draw),
-            _ => Ask::Acknowledge(at(draw)),
+            _ => Sketch::Acknowledge(at(draw)),
         })
         .collect::<Vec<_>>();
     if (3..6).contains(&kind) {
         if kind == 5 && draw.one_in(3) {
-            asks.clear();
+            sketches.clear();
         }
-        asks.push(Ask::Pop(Pop { wait: draw.one_in(12), drains: false, ..a_pop(draw, scale) }));
+        sketches.push(Sketch::Pop(Pop {
+            wait: draw.one_in(12),
+            drains: false,
+            ..a_pop(draw, scale)
+        }));
     }
-    asks
+    sketches
 }
 
 fn plain_push(draw: &mut Draw) -> Push {
@@ -147,25 +151,25 @@ fn at(draw: &mut Draw) -> usize {
     draw.below(most) as usize
 }
 
-fn ask(draw: &mut Draw, scale: Scale) -> Ask {
+fn sketch(draw: &mut Draw, scale: Scale) -> Sketch {
     match draw.below(60) {
-        0..18 => Ask::Push(push(draw)),
-        18..32 => Ask::Pop(a_pop(draw, scale)),
+        0..18 => Sketch::Push(push(draw)),
+        18..32 => Sketch::Pop(a_pop(draw, scale)),
         32..35 => renew(draw),
-        35..42 => Ask::Acknowledge(at(draw)),
-        42..44 => Ask::GiveBack(at(draw), delay(draw)),
-        44..47 => Ask::Fail(at(draw), delay(draw), reason(draw)),
-        47 => Ask::Leave,
-        48 => Ask::Cancel(at(draw), false),
-        49 => Ask::Cancel(at(draw), true),
-        50 => Ask::Replay(at(draw)),
-        51 => Ask::Drop(at(draw)),
+        35..42 => Sketch::Acknowledge(at(draw)),
+        42..44 => Sketch::GiveBack(at(draw), delay(draw)),
+        44..47 => Sketch::Fail(at(draw), delay(draw), reason(draw)),
+        47 => Sketch::Leave,
+        48 => Sketch::Cancel(at(draw), false),
+        49 => Sketch::Cancel(at(draw), true),
+        50 => Sketch::Replay(at(draw)),
+        51 => Sketch::Drop(at(draw)),
         52 if draw.one_in(3) => {
-            Ask::Purge(draw.pick(&[Purge::Waiting, Purge::Waiting, Purge::Dead]))
+            Sketch::Purge(draw.pick(&[Purge::Waiting, Purge::Waiting, Purge::Dead]))
         }
-        53..56 => Ask::Configure(change(draw)),
-        56 | 57 => Ask::List { after: place(draw), rows: draw.pick(&[0, 1, 2, 3, 1000]) },
-        _ => Ask::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
+        53..56 => Sketch::Configure(change(draw)),
+        56 | 57 => Sketch::List { after: place(draw), rows: draw.pick(&[0, 1, 2, 3, 1000]) },
+        _ => Sketch::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
     }
 }
 
@@ -245,10 +249,10 @@ fn a_pop(draw: &mut Draw, scale: Scale) -> Pop {
     }
 }
 
-fn renew(draw: &mut Draw) -> Ask {
+fn renew(draw: &mut Draw) -> Sketch {
     let (ttl, margin) = terms(draw);
     let deliveries = (0..draw.below(5)).map(|_| at(draw)).collect();
-    Ask::Renew { ttl, margin, deliveries }
+    Sketch::Renew { ttl, margin, deliveries }
 }
 
 fn terms(draw: &mut Draw) -> (u64, u64) {

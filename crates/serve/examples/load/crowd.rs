@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The kernel ends a connection that accepts nothing after 30 s.
-const PATIENCE: Duration = Duration::from_secs(90);
+const BOUND: Duration = Duration::from_secs(90);
 
 /// Opens the pages that nobody reads.
 pub(super) async fn open(plan: &Plan, serve: &Serve) -> Fallible<Vec<TcpStream>> {
@@ -38,7 +38,7 @@ pub(super) async fn look(
     page::get(serve.address(), "/name?n=load%2F000").await?;
     say("a page that somebody opens meanwhile", &format!("{:.2} s", began.elapsed().as_secs_f64()));
     let began = Instant::now();
-    while serve.files()? > open.len() + 100 && began.elapsed() < PATIENCE {
+    while serve.files()? > open.len() + 100 && began.elapsed() < BOUND {
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     let (left, seconds) = (serve.files()?.saturating_sub(open.len()), began.elapsed().as_secs());
@@ -59,7 +59,7 @@ pub(super) async fn look(
     say("what that one gets", &format!("{}: {words}", refused.lines().next().unwrap_or_default()));
     drop((open, more));
     let began = Instant::now();
-    while serve.files()? > 100 && began.elapsed() < PATIENCE {
+    while serve.files()? > 100 && began.elapsed() < BOUND {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let seconds = began.elapsed().as_secs_f64();

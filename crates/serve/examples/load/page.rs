@@ -17,7 +17,7 @@ use tokio::{
 
 use super::Fallible;
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const BOUND: Duration = Duration::from_secs(120);
 
 /// The text that somebody waits for, and whom to tell when it has come.
 type Wanted = Arc<Mutex<Option<(String, oneshot::Sender<Instant>)>>>;
@@ -63,7 +63,7 @@ impl Page {
         if let Ok(mut wanted) = self.wanted.lock() {
             *wanted = Some((text.to_owned(), teller));
         }
-        async move { Ok(timeout(PATIENCE, told).await??) }
+        async move { Ok(timeout(BOUND, told).await??) }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
 
 /// How long a client may take to send a body. One that sends half of it would otherwise keep its
 /// connection for good.
-const PATIENCE: Duration = Duration::from_secs(40);
+const BODY_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A body of JSON.
 pub(super) struct Body<T>(pub(super) T);
@@ -29,8 +29,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let reading = Json::<Map<String, Value>>::from_request(request, state);
-        let Ok(body) = timeout(PATIENCE, reading).await else {
-            let words = format!("the body did not come within {PATIENCE:?}");
+        let Ok(body) = timeout(BODY_TIMEOUT, reading).await else {
+            let words = format!("the body did not come within {BODY_TIMEOUT:?}");
             return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too slow", words));
         };
         let Json(fields) = body.map_err(|refused| {

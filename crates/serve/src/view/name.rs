@@ -232,11 +232,11 @@ fn waiter_row(
     short: &ShortTickets,
     told: &mut NamedHolders,
 ) -> WaiterCells {
-    let (mut reasons, mut guess, mut rests_on) = (Vec::new(), String::new(), String::new());
+    let (mut reasons, mut estimate, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
         let words = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason)));
         reasons = words.map(|reason| told.once(reason)).collect();
-        guess = figure(&why.estimate).unwrap_or_else(|| "no estimate".to_owned());
+        estimate = figure(&why.estimate).unwrap_or_else(|| "no estimate".to_owned());
         rests_on = basis(&why.estimate);
     }
     WaiterCells {
@@ -247,7 +247,7 @@ fn waiter_row(
         wants: wants(seen, waiter),
         priority: waiter.priority,
         waited: age(waiter.waiting_for),
-        estimate: guess,
+        estimate: estimate,
         basis: rests_on,
         reasons,
     }

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 /// Nothing here takes that long, not even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -100,7 +100,7 @@ impl Site {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
         socket.write_all(request.as_bytes()).await?;
         let mut bytes = Vec::new();
-        timeout(PATIENCE, socket.read_to_end(&mut bytes)).await??;
+        timeout(BOUND, socket.read_to_end(&mut bytes)).await??;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").ok_or("no head")?;
         let status = head.split(' ').nth(1).ok_or("no status")?.parse()?;
@@ -161,7 +161,7 @@ impl Stream {
         let mut bytes = Vec::new();
         loop {
             let mut buffer = [0; 8192];
-            let read = timeout(PATIENCE, self.socket.read(&mut buffer)).await??;
+            let read = timeout(BOUND, self.socket.read(&mut buffer)).await??;
             if read == 0 {
                 return Err("the stream ended".into());
             }
@@ -190,7 +190,7 @@ pub(crate) async fn until(
             }
         }
     };
-    timeout(PATIENCE, looking).await?
+    timeout(BOUND, looking).await?
 }
 
 /// A request that waits in line; it leaves when the task is dropped with its runtime.
@@ -206,7 +206,7 @@ pub(crate) async fn waiting(request: Acquire) -> JoinHandle<()> {
         drop(held);
     });
     // The next request is to stand behind this one.
-    timeout(PATIENCE, is_in_line).await.expect("it is told").expect("it stands in line");
+    timeout(BOUND, is_in_line).await.expect("it is told").expect("it stands in line");
     task
 }
 

@@ -31,7 +31,7 @@ fn send(store: &MemoryStore, name: &str, requests: Vec<Request>) -> Vec<Reply> {
     block_on(store.call(&batch)).unwrap().replies
 }
 
-fn ask(ticket: u128, ttl: Micros) -> Request {
+fn want(ticket: u128, ttl: Micros) -> Request {
     Request::Acquire(Acquire {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
@@ -60,7 +60,7 @@ fn names_that_were_used_once_do_not_pile_up() {
     let client = store(&hub, 1);
     for ticket in 0..2_000 {
         now.fetch_add(SECOND, SeqCst);
-        send(&client, &format!("once {ticket}"), vec![ask(ticket, SECOND), release(ticket)]);
+        send(&client, &format!("once {ticket}"), vec![want(ticket, SECOND), release(ticket)]);
     }
     assert!(hub.names() < 10, "{} names are kept", hub.names());
 }
@@ -77,11 +77,11 @@ fn the_death_of_a_client_ends_its_leases_at_every_name() {
     let (hub, _) = hub();
     let (dying, other) = (store(&hub, 1), store(&hub, 2));
     for ticket in 0..300 {
-        send(&dying, &format!("name {ticket}"), vec![ask(ticket, 100 * SECOND)]);
+        send(&dying, &format!("name {ticket}"), vec![want(ticket, 100 * SECOND)]);
     }
     drop(dying);
     for ticket in 0..300 {
-        let replies = send(&other, &format!("name {ticket}"), vec![ask(1_000 + ticket, SECOND)]);
+        let replies = send(&other, &format!("name {ticket}"), vec![want(1_000 + ticket, SECOND)]);
         assert!(matches!(replies[0], Reply::Granted(_)), "{replies:?}");
     }
 }
@@ -96,7 +96,7 @@ fn threads_that_race_are_let_in_one_at_a_time() {
         barrier.wait();
         for visit in 0..2_000 {
             let ticket = u128::from(thread * 10_000 + visit);
-            if let Reply::Granted(_) = send(&client, "race", vec![ask(ticket, SECOND)])[0] {
+            if let Reply::Granted(_) = send(&client, "race", vec![want(ticket, SECOND)])[0] {
                 assert_eq!(inside.fetch_add(1, SeqCst), 0);
                 entered.fetch_add(1, SeqCst);
                 inside.fetch_sub(1, SeqCst);

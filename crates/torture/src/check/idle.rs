@@ -102,15 +102,15 @@ impl NameLine<'_> {
             LineChange::Grant(index) => {
                 self.held += self.requests[index].permits;
                 self.waiting.remove(&index);
-                before.map_or(FreedBy::Asked, |(_, cause)| cause)
+                before.map_or(FreedBy::Arrival, |(_, cause)| cause)
             }
             LineChange::Wait(index) => {
                 self.waiting.insert(index, self.requests[index].permits);
-                FreedBy::Asked
+                FreedBy::Arrival
             }
             LineChange::Rest(index) => {
                 self.waiting.remove(&index);
-                before.map_or(FreedBy::Asked, |(_, cause)| cause)
+                before.map_or(FreedBy::Arrival, |(_, cause)| cause)
             }
         };
         let goes_on = before.is_some() && !matches!(change, LineChange::Grant(_));

@@ -85,7 +85,7 @@ impl PermitTale {
             TortureWhat::Name { name, limit } => {
                 self.names.insert(name.clone(), *limit);
             }
-            TortureWhat::Ask { req, .. } => {
+            TortureWhat::Want { req, .. } => {
                 places.insert(req.clone(), self.requests.len());
                 self.requests.extend(ToldRequest::asked(event));
             }
@@ -170,7 +170,7 @@ impl PermitTale {
 
 impl ToldRequest {
     fn asked(event: &HistoryEvent) -> Option<Self> {
-        let TortureWhat::Ask { req, name, permits, timeout } = &event.what else { return None };
+        let TortureWhat::Want { req, name, permits, timeout } = &event.what else { return None };
         let ends = timeout.map_or(u64::MAX, |timeout| event.at.saturating_add(timeout));
         Some(Self {
             req: req.clone(),
@@ -254,7 +254,7 @@ pub enum FreedBy {
     /// The belief of their holder ended by itself.
     LeaseEnd,
     /// They were free, and a request came.
-    Asked,
+    Arrival,
 }
 
 impl fmt::Display for FreedBy {
@@ -263,7 +263,7 @@ impl fmt::Display for FreedBy {
             Self::Release => "release",
             Self::Death => "holder's death",
             Self::LeaseEnd => "end of lease",
-            Self::Asked => "asked for what is free",
+            Self::Arrival => "asked for what is free",
         })
     }
 }

@@ -34,11 +34,11 @@ fn assert_acquits(verdict: &Verdict) {
 /// Three grants in turn. Each release hands the permit to the next request.
 fn in_turn(doctor: &mut Doctor) -> &mut Doctor {
     doctor
-        .ask(S, "w1a", "one", 1)
+        .want(S, "w1a", "one", 1)
         .granted(S + MS, "w1a", 10, &[0], 4 * S)
-        .ask(S + 2 * MS, "w2a", "one", 1)
+        .want(S + 2 * MS, "w2a", "one", 1)
         .queued(S + 3 * MS, "w2a")
-        .ask(S + 4 * MS, "w3a", "one", 1)
+        .want(S + 4 * MS, "w3a", "one", 1)
         .queued(S + 5 * MS, "w3a")
         .held(2 * S, "w1a", 5 * S)
         .releasing(3 * S, "w1a")
@@ -61,10 +61,10 @@ fn a_good_history_is_acquitted_and_counted() {
 fn one_more_than_the_limit_is_convicted() {
     let mut doctor = Doctor::new();
     for (worker, slot) in [("w1a", 0), ("w2a", 1)] {
-        doctor.ask(S, worker, "few", 1);
+        doctor.want(S, worker, "few", 1);
         doctor.granted(S + MS, worker, 10 + u64::from(slot), &[slot], 9 * S);
     }
-    doctor.ask(2 * S, "w3a", "few", 2).granted(2 * S + MS, "w3a", 30, &[2, 3], 9 * S);
+    doctor.want(2 * S, "w3a", "few", 2).granted(2 * S + MS, "w3a", 30, &[2, 3], 9 * S);
     assert_convicts(&doctor.verdict(), Check::Limit);
 }
 
@@ -72,9 +72,9 @@ fn one_more_than_the_limit_is_convicted() {
 fn a_grant_beside_a_stopped_holder_that_believes_is_convicted_and_later_it_is_not() {
     let history = |granted| {
         let mut doctor = Doctor::new();
-        doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 4 * S);
+        doctor.want(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 4 * S);
         doctor.rig(2 * S, TortureWhat::Stopping { life: "w1.1".into() });
-        doctor.ask(2 * S, "w2a", "one", 1).queued(2 * S + MS, "w2a");
+        doctor.want(2 * S, "w2a", "one", 1).queued(2 * S + MS, "w2a");
         doctor.granted(granted, "w2a", 20, &[0], granted + 3 * S).releasing(granted + S, "w2a");
         doctor.rig(9 * S, TortureWhat::Continued { life: "w1.1".into() });
         doctor.verdict()
@@ -87,8 +87,8 @@ fn a_grant_beside_a_stopped_holder_that_believes_is_convicted_and_later_it_is_no
 #[test]
 fn a_grant_after_a_holder_was_killed_is_acquitted_and_timed() {
     let mut doctor = Doctor::new();
-    doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
-    doctor.ask(S, "w2a", "one", 1).queued(S + MS, "w2a");
+    doctor.want(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
+    doctor.want(S, "w2a", "one", 1).queued(S + MS, "w2a");
     doctor.fault(2 * S, 2 * S + MS, "kill-worker", Some(1));
     doctor.rig(2 * S, TortureWhat::Killing { life: "w1.1".into() });
     doctor.granted(5 * S, "w2a", 20, &[0], 9 * S).releasing(6 * S, "w2a");
@@ -101,8 +101,8 @@ fn a_grant_after_a_holder_was_killed_is_acquitted_and_timed() {
 #[test]
 fn a_slot_that_two_have_is_convicted() {
     let mut doctor = Doctor::new();
-    doctor.ask(S, "w1a", "few", 1).granted(S + MS, "w1a", 10, &[1], 9 * S);
-    doctor.ask(S, "w2a", "few", 1).granted(S + MS, "w2a", 11, &[1], 9 * S);
+    doctor.want(S, "w1a", "few", 1).granted(S + MS, "w1a", 10, &[1], 9 * S);
+    doctor.want(S, "w2a", "few", 1).granted(S + MS, "w2a", 11, &[1], 9 * S);
     assert_convicts(&doctor.verdict(), Check::Slot);
 }
 
@@ -129,7 +129,7 @@ fn a_worker_that_hangs_is_convicted() {
 fn an_alarm_where_nothing_fails_is_convicted_and_beside_a_fault_it_is_not() {
     let history = |what: TortureWhat, fault: Option<u64>| {
         let mut doctor = Doctor::new();
-        doctor.ask(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
+        doctor.want(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
         doctor.say(82 * S, "w1.1", what);
         if let Some(at) = fault {
             doctor.fault(at, at + S, "cut", None);
@@ -153,7 +153,7 @@ fn a_request_may_be_refused_though_nothing_fails_if_there_is_no_room_or_not_in_t
     for why in ["busy", "timed out waiting"] {
         let mut doctor = Doctor::new();
         let refused = TortureWhat::Refused { req: "w1a".into(), why: why.into() };
-        doctor.ask(S, "w1a", "one", 1).say(S + MS, "w1.1", refused);
+        doctor.want(S, "w1a", "one", 1).say(S + MS, "w1.1", refused);
         assert_acquits(&doctor.verdict());
     }
 }
@@ -163,7 +163,7 @@ fn a_request_in_a_hurry_may_have_no_answer_unless_it_was_told_that_it_stands_in_
     let history = |timeout, is_queued| {
         let (req, name) = ("w1a".to_owned(), "one".to_owned());
         let mut doctor = Doctor::new();
-        let ask = TortureWhat::Ask { req: req.clone(), name, permits: 1, timeout };
+        let ask = TortureWhat::Want { req: req.clone(), name, permits: 1, timeout };
         doctor.say(S, "w1.1", ask);
         if is_queued {
             doctor.queued(S + MS, "w1a");
@@ -184,7 +184,7 @@ fn an_outage_ends_when_the_store_is_whole_however_many_have_begun() {
     let mut doctor = Doctor::new();
     doctor.rig(S, TortureWhat::Broken).rig(9 * S, TortureWhat::Broken);
     doctor.rig(10 * S, TortureWhat::Whole);
-    doctor.ask(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
+    doctor.want(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
     doctor.say(82 * S, "w1.1", TortureWhat::Danger { req: "w1a".into() });
     assert_convicts(&doctor.verdict(), Check::Alarm);
 }
@@ -192,7 +192,7 @@ fn an_outage_ends_when_the_store_is_whole_however_many_have_begun() {
 #[test]
 fn a_stopped_client_excuses_an_alarm_of_another_only_where_it_can_hold_others_up() {
     let mut doctor = Doctor::new();
-    doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
+    doctor.want(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
     doctor.rig(2 * S, TortureWhat::Stopping { life: "w2.1".into() });
     doctor.say(4 * S, "w1.1", TortureWhat::Danger { req: "w1a".into() });
     assert_convicts(&doctor.verdict(), Check::Alarm);
@@ -203,7 +203,7 @@ fn a_stopped_client_excuses_an_alarm_of_another_only_where_it_can_hold_others_up
 fn grants_beside_which_no_fault_has_effects_are_counted() {
     let mut doctor = Doctor::new();
     for (at, worker) in [(5 * S, "w1a"), (20 * S, "w2a"), (60 * S, "w3a")] {
-        doctor.ask(at, worker, "one", 1).granted(at, worker, at, &[0], at + 3 * S);
+        doctor.want(at, worker, "one", 1).granted(at, worker, at, &[0], at + 3 * S);
         doctor.releasing(at + MS, worker);
     }
     assert_eq!(doctor.verdict().calm, 3);
@@ -217,7 +217,7 @@ fn grants_beside_which_no_fault_has_effects_are_counted() {
 #[test]
 fn a_run_in_which_nothing_was_granted_is_not_well() {
     let mut doctor = Doctor::new();
-    assert!(!doctor.ask(S, "w1a", "one", 1).verdict().is_well());
+    assert!(!doctor.want(S, "w1a", "one", 1).verdict().is_well());
     assert!(doctor.granted(S + MS, "w1a", 10, &[0], 4 * S).verdict().is_well());
 }
 
@@ -225,7 +225,7 @@ fn a_run_in_which_nothing_was_granted_is_not_well() {
 fn a_grant_that_hardly_lasts_where_nothing_fails_is_convicted() {
     let mut doctor = Doctor::new();
     doctor
-        .ask(S, "w1a", "one", 1)
+        .want(S, "w1a", "one", 1)
         .granted(S + MS, "w1a", 10, &[0], 2 * S)
         .releasing(S + 2 * MS, "w1a");
     assert_convicts(&doctor.verdict(), Check::Alarm);

@@ -48,12 +48,12 @@ impl ClusterSite {
         self.0.await_health();
     }
 
-    /// A name's slot moves to another master, key by key.
+    /// A name's hash slot moves to another master, key by key.
     fn move_a_slot(&self, scene: &mut FaultScene<'_>) {
         let key = Self::a_key(scene);
-        let (slot, from) = (self.0.slot_of(key), self.0.owner_of(key));
+        let (hash_slot, from) = (self.0.hash_slot_of(key), self.0.owner_of(key));
         let others: Vec<_> = self.0.masters().into_iter().filter(|node| *node != from).collect();
-        self.0.move_slot(slot, from, scene.draw.pick(&others));
+        self.0.move_hash_slot(hash_slot, from, scene.draw.pick(&others));
         // Until the replicas have what was moved, the death of a master is a different fault.
         self.0.await_health();
     }

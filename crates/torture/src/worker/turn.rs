@@ -13,7 +13,7 @@ pub(super) struct RequestTurn {
     pub(super) name: String,
     pub(super) limit: u32,
     pub(super) permits: u32,
-    pub(super) way: AskingWay,
+    pub(super) way: WaitingWay,
     pub(super) hold: Duration,
     pub(super) rest: Duration,
     /// Whether the worker drops the permit and does not release it.
@@ -22,7 +22,7 @@ pub(super) struct RequestTurn {
 
 /// How the worker asks.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum AskingWay {
+pub(super) enum WaitingWay {
     Patient,
     Within(Duration),
     Try,
@@ -41,7 +41,7 @@ impl RequestTurn {
             permits: u32::try_from(permits).unwrap_or(1),
             name,
             limit,
-            way: AskingWay::draw(draw),
+            way: WaitingWay::draw(draw),
             hold: hold(draw, orders.ttl),
             rest: draw.between(Duration::ZERO, 20 * MS),
             drops: draw.chance(25),
@@ -51,9 +51,9 @@ impl RequestTurn {
     /// The time-out, in microseconds.
     pub(super) fn timeout(&self) -> Option<u64> {
         match self.way {
-            AskingWay::Try => Some(0),
-            AskingWay::Within(timeout) => u64::try_from(timeout.as_micros()).ok(),
-            AskingWay::Patient | AskingWay::Withdrawn(_) => None,
+            WaitingWay::Try => Some(0),
+            WaitingWay::Within(timeout) => u64::try_from(timeout.as_micros()).ok(),
+            WaitingWay::Patient | WaitingWay::Withdrawn(_) => None,
         }
     }
 
@@ -64,7 +64,7 @@ impl RequestTurn {
             }
         };
         match self.way {
-            AskingWay::Withdrawn(after) => tokio::select! {
+            WaitingWay::Withdrawn(after) => tokio::select! {
                 () = stopped => {}
                 () = tokio::time::sleep(after) => {}
             },
@@ -73,7 +73,7 @@ impl RequestTurn {
     }
 }
 
-impl AskingWay {
+impl WaitingWay {
     fn draw(draw: &mut Draw) -> Self {
         match draw.below(100) {
             0..60 => Self::Patient,

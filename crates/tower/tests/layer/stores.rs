@@ -10,7 +10,7 @@ use tower::{Layer, ServiceExt};
 use super::{Gate, evict, gated, get, held, layer, text, until_held};
 
 /// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 
 /// A request of a key is served over one connection. Requests over the other are refused, wait, and
 /// lose their permits.
@@ -18,7 +18,7 @@ async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     let gate = Gate::default();
     let service =
         |seinpaal: &Seinpaal, wait| layer(seinpaal).wait(wait).answering().layer(gated(&gate));
-    let first = tokio::spawn(service(&one, PATIENCE).oneshot(get("/of/ann")));
+    let first = tokio::spawn(service(&one, BOUND).oneshot(get("/of/ann")));
     gate.entered.notified().await;
 
     for wait in [Duration::ZERO, Duration::from_millis(50)] {
@@ -31,7 +31,7 @@ async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
         assert_eq!(shed.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(shed.headers()["retry-after"], "1");
     }
-    let other = tokio::spawn(service(&two, PATIENCE).oneshot(get("/of/bob")));
+    let other = tokio::spawn(service(&two, BOUND).oneshot(get("/of/bob")));
     gate.entered.notified().await;
     assert_eq!((held(&one, "tenant/ann").await, held(&one, "tenant/bob").await), (1, 1));
     gate.leave.notify_waiters();
@@ -39,7 +39,7 @@ async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
         assert_eq!(text(served.await.unwrap().unwrap()).await, "slot 0");
     }
 
-    let second = tokio::spawn(service(&two, PATIENCE).oneshot(get("/of/ann")));
+    let second = tokio::spawn(service(&two, BOUND).oneshot(get("/of/ann")));
     gate.entered.notified().await;
     evict(&one, "tenant/ann").await;
     let stopped = second.await.unwrap().unwrap();

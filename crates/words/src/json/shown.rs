@@ -5,7 +5,7 @@ use std::time::Duration;
 use seinpaal::{HandOverAsk, Holder, SlotNames, Slots, Snapshot, Waiter, why::Estimate};
 use serde::Serialize;
 
-use super::{Guess, Labels, kind, labels, slots, state};
+use super::{EstimateJson, Labels, kind, labels, slots, state};
 
 /// A name with its holders and waiters, as `show` tells it.
 #[derive(Debug, Serialize)]
@@ -111,15 +111,15 @@ struct WaiterJson<'a> {
     /// For how long the request has waited, in milliseconds.
     waiting_ms: u128,
     /// When the request is served, as far as can be told.
-    estimate: Guess,
+    estimate: EstimateJson,
 }
 
 impl<'a> Shown<'a> {
     /// What is said of this name, and of all who hold and wait.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot) -> Self {
-        let (guesses, names) = (snapshot.estimates(), &snapshot.slot_names);
-        let waiters = snapshot.waiters.iter().zip(1..).zip(&guesses);
+        let (estimates, names) = (snapshot.estimates(), &snapshot.slot_names);
+        let waiters = snapshot.waiters.iter().zip(1..).zip(&estimates);
         Self {
             name: &snapshot.name,
             kind: kind(snapshot),
@@ -130,7 +130,7 @@ impl<'a> Shown<'a> {
             guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
             slot_names: names.iter().collect(),
             holders: snapshot.holders.iter().map(|row| HolderJson::new(row, names)).collect(),
-            waiters: waiters.map(|(row, guess)| WaiterJson::new(row, names, guess)).collect(),
+            waiters: waiters.map(|(row, estimate)| WaiterJson::new(row, names, estimate)).collect(),
         }
     }
 }
@@ -161,7 +161,11 @@ impl<'a> AskedRow<'a> {
 }
 
 impl<'a> WaiterJson<'a> {
-    fn new((waiter, position): (&'a Waiter, usize), names: &SlotNames, guess: &Estimate) -> Self {
+    fn new(
+        (waiter, position): (&'a Waiter, usize),
+        names: &SlotNames,
+        estimate: &Estimate,
+    ) -> Self {
         Self {
             ticket: waiter.ticket.to_string(),
             position,
@@ -172,7 +176,7 @@ impl<'a> WaiterJson<'a> {
             pid: waiter.about.pid,
             labels: labels(&waiter.about.labels),
             waiting_ms: waiter.waiting_for.as_millis(),
-            estimate: Guess::new(guess),
+            estimate: EstimateJson::new(estimate),
         }
     }
 }

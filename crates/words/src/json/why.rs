@@ -6,7 +6,7 @@ use seinpaal::{
 };
 use serde::Serialize;
 
-use super::Guess;
+use super::EstimateJson;
 use crate::why::reason_words;
 
 /// Why a ticket waits, as `show --why` tells it.
@@ -33,7 +33,7 @@ pub struct Explained<'a> {
     reasons: Option<Vec<ReasonJson>>,
     /// When the request is served, as far as can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
-    estimate: Option<Guess>,
+    estimate: Option<EstimateJson>,
     /// When enough leases end for the ticket, if none is renewed. `null`: nobody can know.
     #[serde(skip_serializing_if = "Option::is_none")]
     leases_end: Option<Option<HoldEndJson>>,
@@ -98,7 +98,7 @@ impl<'a> Explained<'a> {
             position: Some(waits.position),
             waiting_ms: Some(waits.waiting_for.as_millis()),
             reasons: Some(ReasonJson::all(seen, waits)),
-            estimate: Some(Guess::new(&waits.estimate)),
+            estimate: Some(EstimateJson::new(&waits.estimate)),
             leases_end: Some(waits.leases_end.as_ref().map(HoldEndJson::new)),
             ..Self::bare(seen, ticket, "waits", waits.permits)
         }

@@ -22,11 +22,11 @@ pub fn estimate(estimate: &Estimate) -> String {
 
 /// The figure alone; `None` if there is none.
 #[must_use]
-pub fn figure(guess: &Estimate) -> Option<String> {
-    match guess {
-        Estimate::Now => Some(estimate(guess)),
+pub fn figure(given: &Estimate) -> Option<String> {
+    match given {
+        Estimate::Now => Some(estimate(given)),
         Estimate::AfterGuard { wait } => Some(format!("in {}", age(*wait))),
-        guess => guess.wait().map(about),
+        given => given.wait().map(about),
     }
 }
 

@@ -22,7 +22,7 @@ const TIMES: u64 = 256;
 const RENEWALS: u64 = 24;
 
 /// What a client asks for when it is this turn.
-type Ask = fn(&Seinpaal, u64) -> Acquire;
+type Want = fn(&Seinpaal, u64) -> Acquire;
 
 pub(super) async fn connect(server: &Server) -> io::Result<Seinpaal> {
     Seinpaal::connect(&server.url()).await.map_err(io::Error::other)
@@ -42,12 +42,12 @@ pub(super) async fn difference(
     Ok((server.counted_since()? - short) / TIMES as f64)
 }
 
-pub(super) async fn crowded(server: &Server, clients: u32, ask: Ask) -> io::Result<f64> {
+pub(super) async fn crowded(server: &Server, clients: u32, want: Want) -> io::Result<f64> {
     let mut crowd = Vec::new();
     for _ in 0..clients {
         crowd.push(connect(server).await?);
     }
-    difference(server, async |times| in_a_crowd(&crowd, ask, times).await).await
+    difference(server, async |times| in_a_crowd(&crowd, want, times).await).await
 }
 
 pub(super) fn mutex(seinpaal: &Seinpaal, _: u64) -> Acquire {
@@ -103,8 +103,8 @@ pub(super) async fn hand_over(pair: &[Semaphore; 2], times: u64) -> io::Result<(
 pub(super) async fn renew(server: &Server, permits: u32, ttl: Duration) -> io::Result<f64> {
     let seinpaal = connect(server).await?;
     let semaphore = seinpaal.semaphore(NAME).limit(permits);
-    let ask = |_| semaphore.acquire().ttl(ttl).into_future();
-    let held = (0..permits).map(ask).collect::<JoinSet<_>>().join_all().await;
+    let want = |_| semaphore.acquire().ttl(ttl).into_future();
+    let held = (0..permits).map(want).collect::<JoinSet<_>>().join_all().await;
     let held = held.into_iter().collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
     // The first merges what was asked for at different times, and brings the script.
     until_called(&seinpaal, 1).await;
@@ -165,7 +165,7 @@ pub(super) async fn beside_waiters(server: &Server, others: u32) -> io::Result<f
 }
 
 /// This many pairs in all, done by whoever comes to the turn.
-async fn in_a_crowd(crowd: &[Seinpaal], ask: Ask, times: u64) -> io::Result<()> {
+async fn in_a_crowd(crowd: &[Seinpaal], want: Want, times: u64) -> io::Result<()> {
     let left = Arc::new(AtomicU64::new(times));
     let mut tasks = JoinSet::new();
     for seinpaal in crowd {
@@ -173,7 +173,7 @@ async fn in_a_crowd(crowd: &[Seinpaal], ask: Ask, times: u64) -> io::Result<()> 
         tasks.spawn(async move {
             let next = || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
             while let Ok(turn) = next() {
-                release(ask(&seinpaal, turn).await.map_err(io::Error::other)?).await?;
+                release(want(&seinpaal, turn).await.map_err(io::Error::other)?).await?;
             }
             io::Result::Ok(())
         });

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// How long looking may take altogether.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EXAMINATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most findings that are printed.
 const SHOWN: usize = 20;
 /// What to do about a name that says one thing here and another there.
@@ -31,7 +31,7 @@ impl Ledgers {
     /// Looks at so many at most.
     pub(super) async fn look(seinpaal: &Seinpaal, most: usize) -> Result<Self, Failure> {
         // Also where none is wanted: stores of several servers look at each of them then.
-        match timeout(PATIENCE, seinpaal.examine(most)).await {
+        match timeout(EXAMINATION_TIMEOUT, seinpaal.examine(most)).await {
             Err(_) => Ok(Self::Slow),
             Ok(Ok(_)) if most == 0 => Ok(Self::NotAsked),
             Ok(Ok(seen)) => Ok(Self::Seen(seen)),
@@ -46,7 +46,7 @@ impl Ledgers {
     pub(super) fn fact(&self) -> String {
         match self {
             Self::NotAsked => "not looked at".to_owned(),
-            Self::Slow => format!("not looked at: it took more than {}", age(PATIENCE)),
+            Self::Slow => format!("not looked at: it took more than {}", age(EXAMINATION_TIMEOUT)),
             Self::Unreadable(_) => "cannot be listed".to_owned(),
             Self::Seen(seen) => {
                 let more = if seen.is_cut { "; there are more (--ledgers N)" } else { "" };

@@ -44,7 +44,7 @@ impl HoldOfCmd<'_> {
         }
         if let Some(permits) = permits {
             self.keep_on(&permits).await;
-            self.give_back(name, permits).await;
+            self.release(name, permits).await;
         }
         self.events.emit(&RunEvent::Exited { name, status });
         Ok(self.exit.unwrap_or(Exit::Status(status)))
@@ -80,7 +80,7 @@ impl HoldOfCmd<'_> {
         }
     }
 
-    async fn give_back(&mut self, name: &str, permits: PermitSet) {
+    async fn release(&mut self, name: &str, permits: PermitSet) {
         match timeout(PARTING, permits.release()).await {
             // A hold that ends as a loss was not released in time, whatever the store answers now.
             Ok(Ok(())) if self.loss_is_told => {}

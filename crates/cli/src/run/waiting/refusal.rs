@@ -51,8 +51,8 @@ impl Entrance<'_> {
                 "the name is in use as a {stored}, and this command asks for a {stated}; use another name for one of them"
             )),
             AcquireError::OtherLimit { stored, stated, is_pinned: true } => conflict(format!(
-                "an operator pinned the limit at {stored} with `seinpaal limit`, and this command says {stated}; \
-                 --adopt-limit uses {stored}, and `seinpaal limit NAME --unset` removes the pin"
+                "an operator set the limit to {stored} with `seinpaal limit`, and this command says {stated}; \
+                 --adopt-limit uses {stored}, and `seinpaal limit NAME --unset` lets it go"
             )),
             AcquireError::OtherLimit { stored, stated, .. } => conflict(format!(
                 "other clients say the limit is {stored}, and this command says {stated}; -j {stored} or --adopt-limit \
@@ -148,7 +148,7 @@ impl Entrance<'_> {
 /// A pinned limit wins over what callers state.
 fn too_many(permits: u32, limit: u32, is_pinned: bool) -> String {
     let (what, raise) = if is_pinned {
-        ("the limit is pinned at", "have the limit raised or unset with `seinpaal limit`")
+        ("an operator set the limit to", "have the limit raised or unset with `seinpaal limit`")
     } else {
         ("the limit is", "raise the limit with -j or `seinpaal limit`")
     };

@@ -16,7 +16,7 @@ use crate::{
 
 /// A name that is wanted, and how.
 #[derive(Clone, Copy)]
-struct NameWish<'a> {
+struct NameWant<'a> {
     name: &'a Name,
     kind: HeldAs,
     permits: u32,
@@ -32,56 +32,56 @@ impl Entrance<'_> {
         signals: &mut Signals,
     ) -> Result<Vec<Tie>, Failure> {
         let mut ties = Vec::new();
-        for wish in self.wishes() {
-            let subject = NamedStore { name: wish.name, ..self.subject };
-            if let Some(claim) = claim(held, wish.name) {
-                let tie = self.tie(wish, claim, signals).await;
+        for want in self.wants() {
+            let subject = NamedStore { name: want.name, ..self.subject };
+            if let Some(claim) = claim(held, want.name) {
+                let tie = self.tie(want, claim, signals).await;
                 ties.extend(tie.map_err(|failure| failure.about(subject))?);
             }
         }
         Ok(ties)
     }
 
-    fn wishes(&self) -> Vec<NameWish<'_>> {
-        let first = NameWish {
+    fn wants(&self) -> Vec<NameWant<'_>> {
+        let first = NameWant {
             name: &self.entry.name,
             kind: HeldAs::of(self.entry),
             permits: HeldAs::of(self.entry).permits(self.entry.permits),
             limit: self.entry.limit,
         };
-        let also = self.also.iter().chain(self.within).map(|(name, permits)| NameWish {
+        let also = self.also.iter().chain(self.within).map(|(name, permits)| NameWant {
             name,
             kind: HeldAs::Semaphore,
             permits: *permits,
             limit: None,
         });
-        let wishes: Vec<_> = [first].into_iter().chain(also).collect();
+        let wants: Vec<_> = [first].into_iter().chain(also).collect();
         let is_twice =
-            |wish: &NameWish<'_>| wishes.iter().filter(|w| w.name == wish.name).count() > 1;
+            |want: &NameWant<'_>| wants.iter().filter(|w| w.name == want.name).count() > 1;
         // A repeated name is refused, and by the usual way in.
-        if wishes.iter().any(is_twice) { Vec::new() } else { wishes }
+        if wants.iter().any(is_twice) { Vec::new() } else { wants }
     }
 
     async fn tie(
         self,
-        wish: NameWish<'_>,
+        want: NameWant<'_>,
         claim: Claim,
         signals: &mut Signals,
     ) -> Result<Option<Tie>, Failure> {
-        let snapshot = self.look_once(wish.name, signals).await?;
+        let snapshot = self.look_once(want.name, signals).await?;
         let is_meant =
             |holder: &&Holder| holder.ticket == claim.ticket && holder.about.pid == claim.pid;
         let Some(holder) = snapshot.holders.iter().find(is_meant) else { return Ok(None) };
-        if !is_lock_of(wish.kind, snapshot.kind) {
+        if !is_lock_of(want.kind, snapshot.kind) {
             return Ok(None);
         }
-        self.check_permits(wish, holder.slots.count())?;
-        self.check_limit(wish, &snapshot)?;
-        let grant = granted(wish.name, holder, &snapshot);
-        self.check_slots(wish, &grant.slot_names)?;
+        self.check_permits(want, holder.slots.count())?;
+        self.check_limit(want, &snapshot)?;
+        let grant = granted(want.name, holder, &snapshot);
+        self.check_slots(want, &grant.slot_names)?;
         let pid = claim.pid;
         self.voice
-            .explain(format!("{}: held by the run around this one (process {pid})", wish.name));
+            .explain(format!("{}: held by the run around this one (process {pid})", want.name));
         Tie::new(claim, grant)
     }
 
@@ -119,11 +119,11 @@ impl Entrance<'_> {
         }
     }
 
-    fn check_permits(self, wish: NameWish<'_>, held: u32) -> Result<(), Failure> {
-        if wish.permits <= held {
+    fn check_permits(self, want: NameWant<'_>, held: u32) -> Result<(), Failure> {
+        if want.permits <= held {
             return Ok(());
         }
-        let words = if wish.kind == HeldAs::Exclusive {
+        let words = if want.kind == HeldAs::Exclusive {
             "the run around this one holds the name --shared, and this one asks for --exclusive; take the name \
              --exclusive there, or run this command after it"
                 .to_owned()
@@ -131,15 +131,15 @@ impl Entrance<'_> {
             format!(
                 "the run around this one holds {held} permits, and this one asks for {}; ask for no more with -p, or take \
                  others with --no-reenter",
-                wish.permits
+                want.permits
             )
         };
         Err(Failure::new(Exit::Conflict, words))
     }
 
     /// The run around this one keeps the slots that it has.
-    fn check_slots(self, wish: NameWish<'_>, held: &[String]) -> Result<(), Failure> {
-        let is_of_this = wish.name == &self.entry.name;
+    fn check_slots(self, want: NameWant<'_>, held: &[String]) -> Result<(), Failure> {
+        let is_of_this = want.name == &self.entry.name;
         let missing = self.entry.slots.iter().find(|slot| is_of_this && !held.contains(slot));
         let Some(missing) = missing else { return Ok(()) };
         let words = format!(
@@ -149,13 +149,13 @@ impl Entrance<'_> {
         Err(Failure::new(Exit::Conflict, words))
     }
 
-    fn check_limit(self, wish: NameWish<'_>, snapshot: &Snapshot) -> Result<(), Failure> {
-        let Some(stated) = wish.limit.filter(|limit| *limit != snapshot.limit) else {
+    fn check_limit(self, want: NameWant<'_>, snapshot: &Snapshot) -> Result<(), Failure> {
+        let Some(stated) = want.limit.filter(|limit| *limit != snapshot.limit) else {
             return Ok(());
         };
         let in_force = snapshot.limit;
         if snapshot.is_pinned || self.entry.adopt_limit {
-            self.voice.explain(format!("{}: the limit is {in_force}, not {stated}", wish.name));
+            self.voice.explain(format!("{}: the limit is {in_force}, not {stated}", want.name));
             return Ok(());
         }
         let remedy = if self.entry.set_limit {

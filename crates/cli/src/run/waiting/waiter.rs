@@ -14,7 +14,7 @@ use super::{
 use crate::{
     exit::Failure,
     output::{
-        json::{Guess, ReasonJson},
+        json::{EstimateJson, ReasonJson},
         why::figure,
     },
     run::{Events, RunEvent},
@@ -85,7 +85,7 @@ impl<'a> ToldWaiter<'a> {
         }
         self.emitted = told;
         let (name, waiting) = (&snapshot.name, snapshot.waiting_total);
-        let estimate = Guess::new(&waits.estimate);
+        let estimate = EstimateJson::new(&waits.estimate);
         self.events.emit(&RunEvent::Position { name, position, waiting, reasons, estimate });
     }
 

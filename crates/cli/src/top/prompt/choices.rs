@@ -7,18 +7,18 @@ use super::{PromptChoice, PromptField, QueueTarget, Then, TicketRow, TopDeed, in
 /// Those at a name, and at the holder or waiter at the cursor.
 pub(super) fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoice> {
     let mut choices = vec![
-        ('l', "limit".to_owned(), Then::Ask(PromptField::Limit)),
+        ('l', "limit".to_owned(), Then::Type(PromptField::Limit)),
         ('u', "unset the limit".to_owned(), Then::Confirm(TopDeed::Unset)),
         match is_paused {
             true => ('r', "resume".to_owned(), Then::Confirm(TopDeed::Resume)),
-            false => ('p', "pause".to_owned(), Then::Ask(PromptField::Reason)),
+            false => ('p', "pause".to_owned(), Then::Type(PromptField::Reason)),
         },
-        ('v', "reserve".to_owned(), Then::Ask(PromptField::Reservation)),
+        ('v', "reserve".to_owned(), Then::Type(PromptField::Reservation)),
     ];
     let Some(TicketRow { ticket, shown, holds }) = row else { return choices };
     if holds {
         let reason = PromptField::AskReason(ticket, shown.clone());
-        choices.push(('a', "ask it to hand over".to_owned(), Then::Ask(reason)));
+        choices.push(('a', "ask it to hand over".to_owned(), Then::Type(reason)));
     }
     choices.push(('e', format!("evict {shown}"), Then::Confirm(TopDeed::Evict { ticket, shown })));
     choices
@@ -28,10 +28,10 @@ pub(super) fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoi
 pub(super) fn of_queue(is_paused: bool, row: Option<QueueTarget>) -> Vec<PromptChoice> {
     let confirm = |key, words: &str, deed| (key, words.to_owned(), Then::Confirm(deed));
     let mut choices = vec![
-        ('l', "limit".to_owned(), Then::Ask(PromptField::QueueLimit)),
+        ('l', "limit".to_owned(), Then::Type(PromptField::QueueLimit)),
         match is_paused {
             true => confirm('r', "resume", TopDeed::QueueResume),
-            false => ('p', "pause".to_owned(), Then::Ask(PromptField::QueueReason)),
+            false => ('p', "pause".to_owned(), Then::Type(PromptField::QueueReason)),
         },
         confirm('x', "purge", TopDeed::Purge),
     ];

@@ -92,13 +92,13 @@ fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets
 
 fn waiter(
     row: &Waiter,
-    guess: &Estimate,
+    estimate: &Estimate,
     named: &SlotNameColumn<'_>,
     short: &ShortTickets,
 ) -> String {
     let (ticket, since) = (short.short(row.ticket), age(row.waiting_for));
     let (permits, priority, slots) = (row.permits, row.priority, named.cell(&row.wishes));
-    let (wait, who) = (why::figure(guess).unwrap_or_else(|| "-".to_owned()), who(&row.about));
+    let (wait, who) = (why::figure(estimate).unwrap_or_else(|| "-".to_owned()), who(&row.about));
     format!("{ticket:<12}  {permits:>7}  {since:>6}  {wait:>11}  {priority:>8}  {slots}{who}")
 }
 

@@ -22,7 +22,7 @@ use seinpaal_rig::RedisServer;
 use tempfile::TempDir;
 
 /// Longer than anything takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+pub(crate) const BOUND: Duration = Duration::from_secs(180);
 
 /// The program under test: `SEINPAAL_PROGRAM=/path/to/seinpaal` names another, for instance that of
 /// a package. Of a program without shared libraries those tests must fail that [have a
@@ -184,7 +184,7 @@ fn finish(mut command: Command) -> Done {
 
 /// Waits until something is so.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + BOUND;
     while !is_so() {
         assert!(Instant::now() < deadline, "waited in vain until {what}");
         thread::park_timeout(Duration::from_millis(5));

@@ -2,7 +2,7 @@ use seinpaal_proto::queue::{How, ItemState, Reply, Request};
 
 use crate::{
     CaseStage,
-    queue::ask::{MINUTE, delayed, group_limit, item, limit, of_group},
+    queue::requests::{MINUTE, delayed, group_limit, item, limit, of_group},
 };
 
 pub async fn what_is_ready_can_be_cancelled(stage: &CaseStage) {

@@ -5,13 +5,13 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage,
-    ask::TTL,
     queue::{
         QueueClient,
-        ask::{
+        requests::{
             AT_ONCE, MINUTE, SECOND, allowed, delayed, fail, give_back, group_limit, item, of_group,
         },
     },
+    requests::TTL,
 };
 
 /// Takes an item, which must be there, and fails it.
@@ -171,7 +171,7 @@ pub async fn a_purge_of_dead_letters_takes_them_and_nothing_else_in_bounded_step
         client.send(vec![Request::Push(allowed("x", 1)); 50]).await;
         let held = client.pop(50).await;
         let failed = |it: &seinpaal_proto::queue::Popped| {
-            crate::queue::ask::finish(it.delivery, fail("no", AT_ONCE))
+            crate::queue::requests::finish(it.delivery, fail("no", AT_ONCE))
         };
         client.send(held.iter().map(failed).collect()).await;
     }

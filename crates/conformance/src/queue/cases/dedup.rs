@@ -4,7 +4,7 @@ use crate::{
     CaseStage,
     queue::{
         QueueClient,
-        ask::{HOUR, MINUTE, SECOND, delayed, keyed},
+        requests::{HOUR, MINUTE, SECOND, delayed, keyed},
     },
 };
 

@@ -7,7 +7,7 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage,
-    queue::ask::{AT_ONCE, HOUR, SECOND, delayed, item, ranked},
+    queue::requests::{AT_ONCE, HOUR, SECOND, delayed, item, ranked},
 };
 
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -9,7 +9,7 @@ use crate::{
     CaseStage,
     queue::{
         QueueClient,
-        ask::{AT_ONCE, give_back, group_limit, item, of_group},
+        requests::{AT_ONCE, give_back, group_limit, item, of_group},
     },
 };
 

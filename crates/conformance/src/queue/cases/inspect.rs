@@ -5,11 +5,11 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage,
-    ask::TTL_MICROS,
-    queue::ask::{
+    queue::requests::{
         AT_ONCE, HOUR, MINUTE, SECOND, allowed, delayed, fail, item, keyed, limit, of_group, pause,
         pop, waiting,
     },
+    requests::TTL_MICROS,
     stage::random,
 };
 

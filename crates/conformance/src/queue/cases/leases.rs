@@ -8,11 +8,11 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage,
-    ask::{TTL, TTL_MICROS},
     queue::{
         QueueClient,
-        ask::{HOUR, SECOND, acknowledge, fail, give_back, item, limit, pop, renew},
+        requests::{HOUR, SECOND, acknowledge, fail, give_back, item, limit, pop, renew},
     },
+    requests::{TTL, TTL_MICROS},
 };
 
 /// Lets a worker take an item and die. Returns the delivery.

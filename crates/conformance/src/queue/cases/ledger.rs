@@ -15,7 +15,7 @@ use crate::{
     CaseStage,
     queue::{
         QueueClient,
-        ask::{acknowledge, fail, finish, give_back, item, pop, renew},
+        requests::{acknowledge, fail, finish, give_back, item, pop, renew},
     },
     stage::{Everybody, random},
 };

@@ -2,8 +2,8 @@ use seinpaal_proto::queue::{Configure, Reply, Request};
 
 use crate::{
     CaseStage,
-    ask::TTL,
-    queue::ask::{HOUR, group_limit, item, limit, of_group, pause, renew, resume},
+    queue::requests::{HOUR, group_limit, item, limit, of_group, pause, renew, resume},
+    requests::TTL,
 };
 
 pub async fn no_more_items_are_in_work_than_the_limit(stage: &CaseStage) {

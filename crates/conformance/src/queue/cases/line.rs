@@ -8,7 +8,7 @@ use crate::{
     CaseStage,
     queue::{
         QueueClient,
-        ask::{MINUTE, SECOND, delayed, item, waiting},
+        requests::{MINUTE, SECOND, delayed, item, waiting},
     },
 };
 
@@ -68,7 +68,7 @@ pub async fn the_first_in_line_looks_when_a_lease_can_end(stage: &CaseStage) {
     let (maker, first) = (stage.queue_client().await, stage.queue_client().await);
     maker.push(item("a")).await;
     maker.take().await;
-    assert_eq!(watch(&first).await, Some(crate::ask::TTL_MICROS));
+    assert_eq!(watch(&first).await, Some(crate::requests::TTL_MICROS));
 }
 
 pub async fn a_first_in_line_that_does_not_look_is_followed_by_the_next(stage: &CaseStage) {

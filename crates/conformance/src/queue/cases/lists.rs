@@ -7,14 +7,14 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage,
-    ask::TTL_MICROS,
     queue::{
         QueueClient,
-        ask::{
+        requests::{
             AT_ONCE, MINUTE, SECOND, allowed, delayed, fail, finish, group_limit, item, of_group,
             pop, ranked,
         },
     },
+    requests::TTL_MICROS,
 };
 
 fn texts(pages: &[Vec<ItemRow>]) -> Vec<String> {

@@ -4,8 +4,8 @@ use crate::{
     CaseStage,
     queue::{
         QueueClient,
-        ask::{AT_ONCE, HOUR, SECOND, fail, give_back, item, pop},
         client::popped,
+        requests::{AT_ONCE, HOUR, SECOND, fail, give_back, item, pop},
     },
 };
 

@@ -8,15 +8,15 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage,
-    ask::TTL,
     queue::{
         QueueClient,
-        ask::{
+        client::popped,
+        requests::{
             AT_ONCE, HOUR, SECOND, acknowledge, allowed, fail, finish, give_back, group_limit,
             item, keyed, limit, of_group, pause, pop, renew, resume, waiting,
         },
-        client::popped,
     },
+    requests::TTL,
 };
 
 /// A request of each kind that changes something, about items of [`busy`].

@@ -5,8 +5,8 @@ use seinpaal_proto::queue::{Reply, Request};
 use crate::{
     CaseStage,
     queue::{
-        ask::{AT_ONCE, MINUTE, SECOND, acknowledge, give_back, item, pop, ranked},
         client::{popped, text},
+        requests::{AT_ONCE, MINUTE, SECOND, acknowledge, give_back, item, pop, ranked},
     },
 };
 
@@ -93,7 +93,7 @@ pub async fn what_a_batch_pushes_its_later_requests_can_take(stage: &CaseStage) 
 pub async fn finishing_one_and_taking_the_next_is_one_call(stage: &CaseStage) {
     let client = stage.queue_client().await;
     client.push_all(&["a", "b", "c"]).await;
-    client.one(crate::queue::ask::limit(1)).await;
+    client.one(crate::queue::requests::limit(1)).await;
     let mut held = client.take().await;
     for next in ["b", "c"] {
         let batch = vec![acknowledge(held.delivery), Request::Pop(pop(1))];

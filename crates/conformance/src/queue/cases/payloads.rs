@@ -5,11 +5,11 @@ use seinpaal_proto::{
 
 use crate::{
     CaseStage,
-    ask::{ask, try_ask},
     queue::{
-        ask::{group_limit, item, pop},
         client::popped,
+        requests::{group_limit, item, pop},
     },
+    requests::{want, want_now},
     stage::tickets,
 };
 
@@ -109,9 +109,9 @@ pub async fn a_queue_and_a_semaphore_of_one_name_do_not_touch_each_other(stage: 
     let (client, semaphore) = (stage.queue_client().await, stage.client().await);
     let [a, b] = tickets();
     client.push(item("item")).await;
-    client.one(crate::queue::ask::limit(7)).await;
-    semaphore.take(&try_ask(a)).await;
-    semaphore.queue(&ask(b)).await;
+    client.one(crate::queue::requests::limit(7)).await;
+    semaphore.take(&want_now(a)).await;
+    semaphore.queue(&want(b)).await;
     assert_eq!(client.counts().await, [1, 0, 0, 0]);
     assert_eq!((semaphore.snapshot().await.limit, semaphore.holders().await), (1, vec![a]));
     semaphore.release(a).await;

@@ -8,7 +8,7 @@ use crate::{
     CaseStage,
     queue::{
         QueueClient,
-        ask::{
+        requests::{
             AT_ONCE, MINUTE, SECOND, draining, fail, give_back, group_limit, item, limit, of_group,
             pause, resume,
         },
@@ -74,7 +74,7 @@ pub async fn more_items_than_the_called_want_call_the_next(stage: &CaseStage) {
 pub async fn a_worker_that_got_less_than_it_wanted_stands_in_line_for_the_rest(stage: &CaseStage) {
     let (maker, mut worker) = (stage.queue_client().await, stage.queue_client().await);
     maker.push(item("a")).await;
-    assert_eq!(worker.pop_as(crate::queue::ask::waiting(3)).await.len(), 1);
+    assert_eq!(worker.pop_as(crate::queue::requests::waiting(3)).await.len(), 1);
     maker.push(item("b")).await;
     worker.told_to_come().await;
     assert_eq!(worker.texts(2).await, ["b"]);
@@ -194,7 +194,7 @@ pub async fn what_a_dead_worker_had_calls_another(stage: &CaseStage) {
     dying.take().await;
     let [mut worker] = in_line(stage, [1]).await;
     stage.vanish_from_queue(dying).await;
-    stage.advance(crate::ask::TTL);
+    stage.advance(crate::requests::TTL);
     maker.settle().await;
     worker.told_to_come().await;
     assert_eq!(worker.texts(1).await, ["a"]);

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     cmd::DONE,
     end::PossibleEnd,
-    history::{AskOfJob, CmdVisit, DeliveryToCmd, JobStart},
+    history::{CmdVisit, DeliveryToCmd, JobStart, JobWant},
 };
 
 /// A history that is written by hand; times are in seconds.
@@ -32,8 +32,8 @@ impl Book {
         ends: &[PossibleEnd],
     ) -> Self {
         let argv = ["seinpaal", "run", name].map(str::to_owned).to_vec();
-        let ask = Some(AskOfJob { name: name.to_owned(), limit, priority: 0 });
-        let start = JobStart { argv, ask, ends: ends.to_vec(), is_hurried: false };
+        let want = Some(JobWant { name: name.to_owned(), limit, priority: 0 });
+        let start = JobStart { argv, want, ends: ends.to_vec(), is_hurried: false };
         self.add(at, who, DayWhat::Started(start))
     }
 

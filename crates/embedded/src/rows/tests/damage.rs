@@ -67,17 +67,17 @@ fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
         let db = database();
         let mut random = Random::new(7);
         for ticket in 1..=4 {
-            let mut ask = random.acquire();
-            (ask.ticket, ask.permits) = (Ticket(ticket << 32 | 1), Permits::ONE);
-            (ask.lease, ask.waiter_lease) = (LeaseId(1), LeaseId(2));
-            (ask.ttl, ask.margin) = (20 * SECOND, 5 * SECOND);
-            ask.limit = (ticket == 1).then_some(LimitRule {
+            let mut want = random.acquire();
+            (want.ticket, want.permits) = (Ticket(ticket << 32 | 1), Permits::ONE);
+            (want.lease, want.waiter_lease) = (LeaseId(1), LeaseId(2));
+            (want.ttl, want.margin) = (20 * SECOND, 5 * SECOND);
+            want.limit = (ticket == 1).then_some(LimitRule {
                 limit: Limit::new(2).unwrap(),
                 on_mismatch: OnMismatch::Set,
             });
-            (ask.kind, ask.enqueue) = (Kind::Semaphore, Enqueue::Yes { max_waiting: None });
+            (want.kind, want.enqueue) = (Kind::Semaphore, Enqueue::Yes { max_waiting: None });
             let release = Request::Release { ticket: Ticket(1 << 32 | 1), slots: None };
-            let requests = vec![Request::Acquire(ask), release];
+            let requests = vec![Request::Acquire(want), release];
             let batch =
                 Batch { name: name.clone(), inbox: Some(Inbox(5)), fence_seen: 0, requests };
             let mut rows = Rows::open(&db, &name).unwrap();

@@ -24,8 +24,8 @@ impl OtherLimit {
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Rule 11: the limit that this request newly states, if it may state one.
-    pub(super) fn stating(&self, ask: &Acquire) -> Result<Option<u32>, OtherLimit> {
-        let Some(rule) = ask.limit else { return Ok(None) };
+    pub(super) fn stating(&self, want: &Acquire) -> Result<Option<u32>, OtherLimit> {
+        let Some(rule) = want.limit else { return Ok(None) };
         let (stated, head) = (rule.limit.get(), &self.head);
         let is_exact = rule.on_mismatch == OnMismatch::Exact;
         let refuses = is_exact || (rule.on_mismatch == OnMismatch::Refuse && head.pinned.is_none());
@@ -41,8 +41,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// The implied limit of 1 is stored like a stated one. It is not stored while a pinned limit is
     /// in force: then nobody has said what is to be in force once the pinned limit is unset.
-    pub(super) fn store_terms(&mut self, ask: &Acquire, stating: Option<u32>, limit: u32) {
-        self.head.kind = Some(ask.kind);
+    pub(super) fn store_terms(&mut self, want: &Acquire, stating: Option<u32>, limit: u32) {
+        self.head.kind = Some(want.kind);
         if stating.is_some() {
             self.head.stated = stating;
         } else if self.head.pinned.is_none() {

@@ -27,21 +27,21 @@ fn asks_told(outcome: &Outcome) -> Vec<(u128, u128)> {
 #[test]
 fn the_holder_is_woken_and_a_renewal_by_ticket_says_who_asked_until_the_grant_ends() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     let outcome = world.send(0, vec![asked_for(1, 70, "eve")]);
     assert_eq!(outcome.replies.replies, [Reply::Asked { ticket: ticket_of(1) }]);
     assert_eq!(asks_told(&outcome), [(1, 1)]);
     assert_eq!(told(&mut world, 1, 1, 1), ["eve"]);
     assert_eq!(told(&mut world, 1, 1, 1), ["eve"], "an answer may be lost");
     assert_eq!(world.one(1, release(1)), released(1, 0));
-    world.take(1, ask(2));
+    world.take(1, want(2));
     assert_eq!(told(&mut world, 1, 2, 2), Vec::<std::string::String>::new());
 }
 
 #[test]
 fn a_holder_that_was_not_woken_cannot_renew_as_if_nothing_had_been_asked() {
     let mut world = World::limited(2);
-    let under = |ticket| crate::Acquire { lease: lease_of(9), ..ask(ticket) };
+    let under = |ticket| crate::Acquire { lease: lease_of(9), ..want(ticket) };
     world.take(1, under(1));
     world.take(1, under(2));
     world.send(0, vec![asked_for(1, 70, "eve")]);
@@ -55,7 +55,7 @@ fn a_holder_that_was_not_woken_cannot_renew_as_if_nothing_had_been_asked() {
 #[test]
 fn a_late_copy_of_a_renewal_hides_no_ask() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     for (lease, by) in [(70, "eve"), (71, "bob")] {
         world.send(0, vec![asked_for(1, lease, by)]);
         // The holder sent this before, and does not read the answer to this copy.
@@ -69,7 +69,7 @@ fn a_late_copy_of_a_renewal_hides_no_ask() {
 #[test]
 fn a_ticket_that_was_asked_for_is_renewed_where_it_stands() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.send(0, vec![asked_for(1, 70, "eve")]);
     for _ in 0..4 {
         for _ in 0..20 {
@@ -85,7 +85,7 @@ fn a_ticket_that_was_asked_for_is_renewed_where_it_stands() {
 #[test]
 fn asking_makes_no_lease_longer_or_shorter() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     for _ in 0..10 {
         world.pass(SECOND);
     }
@@ -101,7 +101,7 @@ fn asking_makes_no_lease_longer_or_shorter() {
 #[test]
 fn the_same_ask_again_changes_nothing_and_wakes_nobody() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.send(0, vec![asked_for(1, 70, "eve")]);
     let before = world.state.clone();
     let again = world.send(0, vec![asked_for(1, 71, "eve")]);
@@ -114,8 +114,8 @@ fn the_same_ask_again_changes_nothing_and_wakes_nobody() {
 #[test]
 fn only_a_ticket_that_holds_can_be_asked_for() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     let queued = Reply::Queued { ticket: ticket_of(2), waiting: 1, limit: 1 };
     assert_eq!(world.one(0, asked_for(2, 70, "eve")), queued);
     assert_eq!(world.one(0, asked_for(3, 70, "eve")), Reply::Unknown { ticket: ticket_of(3) });
@@ -127,7 +127,7 @@ fn only_a_ticket_that_holds_can_be_asked_for() {
 fn people_see_the_asks_and_the_description_of_a_holder() {
     let mut world = World::limited(1);
     let holder = About { host: "ada".into(), ..About::default() };
-    world.take(1, crate::Acquire { about: holder.encode(), ..ask(1) });
+    world.take(1, crate::Acquire { about: holder.encode(), ..want(1) });
     world.pass(2 * SECOND);
     world.send(0, vec![asked_for(1, 70, "eve")]);
     world.pass(3 * SECOND);

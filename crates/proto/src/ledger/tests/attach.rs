@@ -13,7 +13,7 @@ fn over(world: &mut World, client: u128, lease: u128, ticket: u128) -> bool {
 #[test]
 fn attaching_is_a_grant_with_a_fence_of_its_own_and_the_slots_of_the_ticket() {
     let mut world = World::limited(3);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     let before = world.take(2, permits(2, 2));
     world.pass(SECOND);
     let after = world.attach(3, attach(2, 70));
@@ -25,14 +25,14 @@ fn attaching_is_a_grant_with_a_fence_of_its_own_and_the_slots_of_the_ticket() {
 #[test]
 fn the_old_holder_is_told_at_once_and_its_lease_covers_the_ticket_no_more() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     let outcome = world.send(2, vec![Request::Attach(attach(1, 70))]);
     let told = &outcome.wakeups[0];
     assert_eq!((told.inbox.0, number_of(told.ticket)), (1, 1));
     assert_eq!(told.what, What::Ended(Cause::Attached));
     assert_eq!(world.one(1, renew_all(1, &[1], TTL)), Reply::Gone);
     assert!(over(&mut world, 1, 1, 1));
-    assert_eq!(world.acquire(1, ask(1)), ended(1, Cause::Attached));
+    assert_eq!(world.acquire(1, want(1)), ended(1, Cause::Attached));
     assert_eq!(world.holders(), [1]);
 }
 
@@ -52,7 +52,7 @@ fn nothing_that_an_old_holder_sends_frees_the_permit_of_the_new_one() {
 #[test]
 fn the_same_attach_twice_is_one_grant() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     let first = world.attach(2, attach(1, 70));
     assert_eq!(world.attach(2, attach(1, 70)), first);
 }
@@ -60,7 +60,7 @@ fn the_same_attach_twice_is_one_grant() {
 #[test]
 fn of_two_that_attach_the_later_has_the_ticket_and_a_late_copy_takes_nothing_back() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.attach(2, attach(1, 70));
     let outcome = world.send(3, vec![Request::Attach(attach(1, 80))]);
     assert_eq!(
@@ -75,7 +75,7 @@ fn of_two_that_attach_the_later_has_the_ticket_and_a_late_copy_takes_nothing_bac
 #[test]
 fn a_client_can_attach_again_to_what_was_taken_from_it() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     let second = world.attach(2, attach(1, 70)).fence;
     assert!(world.attach(1, attach(1, 80)).fence > second);
     assert!(over(&mut world, 2, 70, 1));
@@ -84,7 +84,7 @@ fn a_client_can_attach_again_to_what_was_taken_from_it() {
 #[test]
 fn an_attach_that_came_too_late_changes_nothing() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     let late = Attach { not_after: Some(world.now - 1), ..attach(1, 70) };
     assert_eq!(world.one(2, Request::Attach(late)), Reply::TooLate { ticket: ticket_of(1) });
     assert!(matches!(world.one(1, renew_all(1, &[1], TTL)), Reply::Renewed { .. }));
@@ -93,8 +93,8 @@ fn an_attach_that_came_too_late_changes_nothing() {
 #[test]
 fn only_a_ticket_that_holds_can_be_attached_to() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     let attach_to = |ticket| Request::Attach(attach(ticket, 70));
     assert_eq!(world.one(3, attach_to(2)), Reply::Unknown { ticket: ticket_of(2) });
     assert_eq!(world.one(3, attach_to(5)), Reply::Unknown { ticket: ticket_of(5) });
@@ -110,7 +110,7 @@ fn an_attach_that_is_given_up_frees_what_it_was_granted_and_nothing_else() {
         attach: Some(lease_of(lease)),
     };
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.one(2, give_up(70)); // before it has arrived
     assert_eq!(world.one(2, Request::Attach(attach(1, 70))), ended(1, Cause::Cancelled));
     assert_eq!(world.holders(), [1]);
@@ -122,7 +122,7 @@ fn an_attach_that_is_given_up_frees_what_it_was_granted_and_nothing_else() {
 #[test]
 fn a_detached_permit_lasts_its_ttl_whatever_becomes_of_its_client_and_is_taken_up_by_attaching() {
     let mut world = World::limited(1);
-    let fence = world.take(1, ask(1)).fence;
+    let fence = world.take(1, want(1)).fence;
     let detached = Reply::Renewed { valid_for: Some(TTL) };
     assert_eq!(world.one(1, detach(1)), detached);
     world.contacts.0.insert(1, Contact::Dead);
@@ -136,7 +136,7 @@ fn a_detached_permit_lasts_its_ttl_whatever_becomes_of_its_client_and_is_taken_u
 fn a_late_copy_of_a_detach_takes_the_ticket_from_nobody_who_has_attached_since() {
     for taker in [1, 2] {
         let mut world = World::limited(1);
-        let fence = world.take(1, ask(1)).fence;
+        let fence = world.take(1, want(1)).fence;
         assert_eq!(world.one(1, detach_grant(1, fence)), Reply::Renewed { valid_for: Some(TTL) });
         world.attach(taker, attach(1, 70));
         assert_eq!(world.one(1, detach_grant(1, fence)), ended(1, Cause::Attached));
@@ -148,7 +148,7 @@ fn a_late_copy_of_a_detach_takes_the_ticket_from_nobody_who_has_attached_since()
 #[test]
 fn a_renewal_as_nobody_extends_what_was_detached() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.one(1, detach(1));
     world.now += TTL / 2;
     let Reply::Tickets { valid_for, .. } = world.renew(0, 1, &[1]) else { panic!() };
@@ -160,7 +160,7 @@ fn a_renewal_as_nobody_extends_what_was_detached() {
 #[test]
 fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps() {
     let mut world = World::limited(1);
-    let Fence(fence) = world.take(1, ask(1)).fence;
+    let Fence(fence) = world.take(1, want(1)).fence;
     world.now += TTL / 4;
     let Reply::Tickets { valid_for, tickets } = world.renew(0, 1, &[1]) else { panic!() };
     assert_eq!(valid_for, Some(TTL - TTL / 4), "what is left");
@@ -171,8 +171,8 @@ fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps() {
 #[test]
 fn holders_and_waiters_are_told_when_somebody_else_gives_their_ticket_back() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     for ticket in [2, 1] {
         let outcome = world.send(0, vec![release(ticket)]);
         assert_eq!(outcome.replies.replies, [released(ticket, 0)]);
@@ -186,6 +186,6 @@ fn holders_and_waiters_are_told_when_somebody_else_gives_their_ticket_back() {
 #[test]
 fn a_client_that_gives_its_own_ticket_back_is_not_told_of_it() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     assert_eq!(world.release(1, 1).wakeups, []);
 }

@@ -76,7 +76,7 @@ impl World {
 }
 
 fn patient(ticket: u128) -> Acquire {
-    Acquire { margin: TTL, ..ask(ticket) }
+    Acquire { margin: TTL, ..want(ticket) }
 }
 
 /// Ten thousand hold, each under a lease of its own, and as many wait.
@@ -161,8 +161,8 @@ fn old_memories_do_not_hold_up_a_grant() {
     for ticket in 1..=1_000 {
         world.counted(1, vec![cancel(ticket)]);
     }
-    world.take(1, Acquire { ttl: 2 * TTL, margin: 2 * TTL, ..ask(2_001) });
-    world.queue(2, Acquire { waiter_ttl: 3 * TTL, margin: 2 * TTL, ..ask(2_002) });
+    world.take(1, Acquire { ttl: 2 * TTL, margin: 2 * TTL, ..want(2_001) });
+    world.queue(2, Acquire { waiter_ttl: 3 * TTL, margin: 2 * TTL, ..want(2_002) });
     world.now += TTL;
     let (outcome, _) = world.counted(1, vec![release(2_001)]);
     assert_eq!(granted(&outcome), [2_002]);

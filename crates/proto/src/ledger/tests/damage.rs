@@ -41,8 +41,8 @@ fn a_lease_with_nobody_under_it_is_gone_once_it_has_ended() {
 #[test]
 fn counts_that_are_too_low_stop_at_nought() {
     let mut world = World::limited(2);
-    world.take(1, ask(1));
-    world.queue(1, crate::Acquire { permits: crate::Permits::new(2).unwrap(), ..ask(2) });
+    world.take(1, want(1));
+    world.queue(1, crate::Acquire { permits: crate::Permits::new(2).unwrap(), ..want(2) });
     let Ok(head) = world.state.head();
     let damaged = Head { held: 0, holders: 0, waiting: 0, past: 0, ..head };
     let Ok(()) = world.state.set_head(&damaged);
@@ -57,7 +57,7 @@ fn counts_that_are_too_low_stop_at_nought() {
 #[test]
 fn what_the_ledger_writes_is_sound_and_what_it_could_not_add_up_is_not() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     let Ok(head) = world.state.head();
     assert!(head.is_sound() && Head::default().is_sound());
     for damaged in [

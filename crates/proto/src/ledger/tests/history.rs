@@ -39,7 +39,7 @@ impl Dice {
         Limit::new(self.0.below(7) as u32).unwrap()
     }
 
-    fn ask(&mut self, client: u128) -> Acquire {
+    fn want(&mut self, client: u128) -> Acquire {
         let ticket = self.ticket();
         let rule =
             [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set][self.0.below(3) as usize];
@@ -62,14 +62,14 @@ impl Dice {
             waiter_lease: lease_of(2_000 + client),
             ttl: 10 * SECOND,
             margin: 2_500_000,
-            ..ask(ticket)
+            ..want(ticket)
         }
     }
 
     fn request(&mut self, client: u128) -> Request {
         let ticket = self.ticket();
         match self.0.below(20) {
-            0..=7 => Request::Acquire(self.ask(client)),
+            0..=7 => Request::Acquire(self.want(client)),
             8..=10 => release(ticket),
             11 => release_slots(ticket, ["0", "1-2", "0,3-4"][self.0.below(3) as usize]),
             12..=13 => renew(1_000 + client, &[ticket, self.ticket(), self.ticket()]),
@@ -138,7 +138,7 @@ impl Judge {
     fn nobody_is_passed(&self, after: &Snapshot, request: &Request) {
         let in_line = |row: &&WaiterRow| !row.unreachable;
         let waits = |ticket| after.waiters.iter().filter(in_line).any(|row| row.ticket == ticket);
-        let asks = |t| matches!(request, Request::Acquire(ask) if ask.ticket == t);
+        let asks = |t| matches!(request, Request::Acquire(want) if want.ticket == t);
         let holds = |ticket| after.holders.iter().any(|row| row.ticket == ticket);
         let line: Vec<_> =
             self.before.waiters.iter().filter(in_line).map(|row| row.ticket).collect();
@@ -165,7 +165,7 @@ impl Judge {
     /// and the other wishes for a slot that is held. A waiter that was in line and wished for slots
     /// has them, unless it asks for others now.
     fn nobody_is_robbed(&self, after: &Snapshot, request: &Request) {
-        let asks = |t| matches!(request, Request::Acquire(ask) if ask.ticket == t);
+        let asks = |t| matches!(request, Request::Acquire(want) if want.ticket == t);
         let held = |ticket| after.holders.iter().find(|row| row.ticket == ticket);
         let line = self.before.waiters.iter().filter(|row| !row.unreachable);
         let mut stays: Vec<&WaiterRow> = Vec::new();

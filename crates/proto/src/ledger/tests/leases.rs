@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn lasting(ticket: u128, ttl: Micros) -> Acquire {
-    Acquire { ttl, margin: TTL, ..ask(ticket) }
+    Acquire { ttl, margin: TTL, ..want(ticket) }
 }
 
 #[test]
@@ -57,9 +57,9 @@ fn a_client_that_lost_its_lease_is_told_when_it_comes_back() {
 fn a_place_in_the_queue_ends_with_its_own_short_lease() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, 2 * TTL));
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     world.pass(WAITER_TTL / 2);
-    world.queue(3, ask(3));
+    world.queue(3, want(3));
     world.pass(WAITER_TTL / 2);
     assert_eq!(world.waiters(), [3]);
 }
@@ -68,12 +68,12 @@ fn a_place_in_the_queue_ends_with_its_own_short_lease() {
 fn a_waiter_that_is_heard_from_keeps_its_place() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, 4 * TTL));
-    world.queue(2, ask(2));
-    world.queue(3, ask(3));
+    world.queue(2, want(2));
+    world.queue(3, want(3));
     for _ in 0..6 {
         world.now += WAITER_TTL / 3;
-        world.queue(2, ask(2));
-        world.queue(3, ask(3));
+        world.queue(2, want(2));
+        world.queue(3, want(3));
     }
     assert_eq!(world.waiters(), [2, 3]);
 }
@@ -82,11 +82,11 @@ fn a_waiter_that_is_heard_from_keeps_its_place() {
 fn a_waiter_that_was_not_heard_from_may_ask_again_at_the_end_of_the_line() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, 4 * TTL));
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     world.pass(WAITER_TTL / 2);
-    world.queue(3, ask(3));
+    world.queue(3, want(3));
     world.pass(WAITER_TTL / 2);
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     assert_eq!(world.waiters(), [3, 2]);
 }
 
@@ -113,7 +113,7 @@ fn a_permit_that_joins_a_lease_is_valid_for_the_rest_of_that_lease() {
 fn a_permit_that_is_handed_on_lasts_no_longer_than_the_place_of_the_waiter() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, TTL));
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     world.now += 5 * SECOND;
     world.release(1, 1);
     assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL - 5 * SECOND));
@@ -123,9 +123,9 @@ fn a_permit_that_is_handed_on_lasts_no_longer_than_the_place_of_the_waiter() {
 fn a_waiter_that_stopped_costs_those_behind_it_no_more_than_its_place_lasted() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, TTL));
-    world.queue(2, ask(2)); // and is never heard from again
+    world.queue(2, want(2)); // and is never heard from again
     world.now += 5 * SECOND;
-    world.queue(3, ask(3));
+    world.queue(3, want(3));
     world.release(1, 1);
     assert_eq!(world.holders(), [2]);
     world.now += 5 * SECOND;
@@ -137,8 +137,8 @@ fn a_waiter_that_stopped_costs_those_behind_it_no_more_than_its_place_lasted() {
 #[test]
 fn a_name_that_nobody_needs_any_more_costs_nothing() {
     let mut world = World::new();
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     world.release(1, 1);
     world.release(2, 2);
     assert!(!world.state.is_empty(), "released tickets are remembered");
@@ -149,7 +149,7 @@ fn a_name_that_nobody_needs_any_more_costs_nothing() {
 #[test]
 fn what_was_configured_on_purpose_stays() {
     let mut world = World::limited(4);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.release(1, 1);
     world.pass(10 * TTL);
     assert_eq!((world.snapshot().limit, world.snapshot().pinned), (4, Some(4)));
@@ -169,21 +169,21 @@ fn looking_at_a_name_does_not_make_it() {
 fn the_first_in_line_is_told_when_to_look_again() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, 2 * SECOND));
-    let first = world.send(2, vec![Request::Acquire(ask(2))]).replies;
+    let first = world.send(2, vec![Request::Acquire(want(2))]).replies;
     assert_eq!(first.look_in, Some(2 * SECOND));
-    let second = world.send(3, vec![Request::Acquire(ask(3))]).replies;
+    let second = world.send(3, vec![Request::Acquire(want(3))]).replies;
     assert_eq!(second.look_in, None);
 }
 
 #[test]
 fn the_look_comes_in_time_to_keep_the_clock_at_full_speed() {
     let mut world = World::limited(1);
-    world.take(1, Acquire { margin: SECOND, ..ask(1) });
-    let replies = world.send(2, vec![Request::Acquire(ask(2))]).replies;
+    world.take(1, Acquire { margin: SECOND, ..want(1) });
+    let replies = world.send(2, vec![Request::Acquire(want(2))]).replies;
     assert_eq!(replies.look_in, Some(SECOND));
     for _ in 0..TTL / SECOND {
         world.now += SECOND;
-        world.acquire(2, ask(2));
+        world.acquire(2, want(2));
     }
     assert_eq!(world.holders(), [2]);
 }
@@ -191,6 +191,6 @@ fn the_look_comes_in_time_to_keep_the_clock_at_full_speed() {
 #[test]
 fn a_grant_says_how_long_it_is_valid() {
     let mut world = World::limited(1);
-    let Reply::Granted(grant) = world.acquire(1, ask(1)) else { panic!("free") };
+    let Reply::Granted(grant) = world.acquire(1, want(1)) else { panic!("free") };
     assert_eq!(grant.valid_for, Some(TTL));
 }

@@ -23,7 +23,7 @@ fn a_hold_that_is_given_back_tells_how_long_it_took_and_the_newest_seven_are_kep
     let mut world = World::limited(1);
     assert_eq!(kept(&mut world), []);
     for number in 1..=9 {
-        world.take(1, ask(number));
+        world.take(1, want(number));
         world.now += number as u64 * SECOND;
         world.release(1, number);
     }
@@ -33,8 +33,8 @@ fn a_hold_that_is_given_back_tells_how_long_it_took_and_the_newest_seven_are_kep
 #[test]
 fn a_hold_that_was_waited_for_is_counted_from_its_grant() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     world.now += 4 * SECOND;
     world.release(1, 1);
     world.now += SECOND;
@@ -45,7 +45,7 @@ fn a_hold_that_was_waited_for_is_counted_from_its_grant() {
 #[test]
 fn a_ticket_that_changes_hands_is_counted_from_then_on() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.now += 20 * SECOND;
     world.attach(2, attach(1, 7));
     assert_eq!(kept(&mut world), [], "the hold goes on");
@@ -71,7 +71,7 @@ fn part_of_a_hold_that_is_given_back_tells_nothing() {
 #[test]
 fn an_operator_who_gives_a_ticket_back_ends_its_hold_like_the_holder() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.now += 3 * SECOND;
     world.release(0, 1);
     assert_eq!(kept(&mut world), as_kept([3 * SECOND]));
@@ -81,9 +81,9 @@ fn an_operator_who_gives_a_ticket_back_ends_its_hold_like_the_holder() {
 fn every_other_end_says_nothing_of_how_long_holds_take() {
     let mut world = World::limited(4);
     for number in 1..=4 {
-        world.take(1, ask(number));
+        world.take(1, want(number));
     }
-    world.queue(2, ask(5));
+    world.queue(2, want(5));
     world.now += SECOND;
     world.send(2, vec![release(5)]);
     world.one(1, Request::Evict { ticket: ticket_of(1) });
@@ -96,7 +96,7 @@ fn every_other_end_says_nothing_of_how_long_holds_take() {
 #[test]
 fn what_is_kept_goes_with_the_name() {
     let mut world = World::new();
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.now += SECOND;
     world.release(1, 1);
     assert_eq!(kept(&mut world), as_kept([SECOND]), "a series is remembered");

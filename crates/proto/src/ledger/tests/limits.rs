@@ -8,8 +8,8 @@ use crate::{Acquire, Busy, Cause, Configure, Enqueue, OnMismatch, Reply, Request
 #[test]
 fn the_limit_of_a_name_that_nobody_gave_one_is_one() {
     let mut world = World::new();
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     assert_eq!(world.snapshot().limit, 1);
 }
 
@@ -17,7 +17,7 @@ fn the_limit_of_a_name_that_nobody_gave_one_is_one() {
 fn the_first_to_state_a_limit_stores_it() {
     let mut world = World::new();
     world.take(1, stating(1, 3, OnMismatch::Refuse));
-    world.take(2, ask(2));
+    world.take(2, want(2));
     assert_eq!(world.snapshot().limit, 3);
 }
 
@@ -28,8 +28,8 @@ fn other_limit(ticket: u128, stored: u32, stated: u32, is_pinned: bool) -> Reply
 #[test]
 fn an_implied_limit_counts_like_a_stated_one_while_anybody_holds_or_waits() {
     let mut world = World::new();
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     let other = other_limit(3, 1, 5, false);
     assert_eq!(world.acquire(3, stating(3, 5, OnMismatch::Refuse)), other);
     world.release(1, 1);
@@ -42,7 +42,7 @@ fn an_implied_limit_counts_like_a_stated_one_while_anybody_holds_or_waits() {
 fn a_request_without_a_limit_goes_by_what_the_others_stated() {
     let mut world = World::new();
     world.take(1, stating(1, 5, OnMismatch::Refuse));
-    assert_eq!(world.take(2, ask(2)).limit, 5);
+    assert_eq!(world.take(2, want(2)).limit, 5);
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn setting_a_limit_changes_the_stated_limit_and_never_a_pin() {
 #[test]
 fn a_limit_that_is_unset_is_let_go_at_once_and_the_queue_is_served() {
     let mut world = World::limited(0);
-    world.queue(1, ask(1));
-    world.queue(2, ask(2));
+    world.queue(1, want(1));
+    world.queue(2, want(2));
     let outcome = world.send(9, vec![Request::Configure(Configure::Unpin)]);
     assert_eq!(outcome.replies.replies, [Reply::Configured { limit: 1 }]);
     assert_eq!(granted(&outcome), [1]);
@@ -115,8 +115,8 @@ fn a_request_that_adopts_goes_by_the_stored_limit() {
 #[test]
 fn a_request_that_sets_the_limit_changes_it_and_serves_waiters() {
     let mut world = World::new();
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     let outcome = world.send(3, vec![Request::Acquire(stating(3, 3, OnMismatch::Set))]);
     assert_eq!(granted(&outcome), [2]);
     assert_eq!((world.snapshot().limit, world.holders()), (3, vec![1, 2, 3]));
@@ -144,7 +144,7 @@ fn what_is_stated_goes_with_the_last_lease_that_runs_out() {
 #[test]
 fn a_limit_that_was_unpinned_is_gone_at_once_where_nobody_stated_one() {
     let mut world = World::limited(3);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.one(9, Request::Configure(Configure::Unpin));
     assert_eq!(world.snapshot().limit, 1);
     world.release(1, 1);
@@ -164,9 +164,9 @@ fn more_permits_than_exist_are_refused_at_once() {
 fn lowering_the_limit_evicts_nobody_and_admits_nobody_until_it_fits() {
     let mut world = World::limited(3);
     for ticket in 1..=3 {
-        world.take(1, ask(ticket));
+        world.take(1, want(ticket));
     }
-    world.queue(4, ask(4));
+    world.queue(4, want(4));
     world.resize(1);
     assert_eq!(world.holders(), [1, 2, 3]);
     assert_eq!(granted(&world.release(1, 1)), []);
@@ -177,9 +177,9 @@ fn lowering_the_limit_evicts_nobody_and_admits_nobody_until_it_fits() {
 #[test]
 fn a_waiter_that_can_never_be_served_any_more_is_told() {
     let mut world = World::limited(3);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.queue(2, permits(2, 3));
-    world.queue(3, ask(3));
+    world.queue(3, want(3));
     let outcome = world.resize(2);
     assert_eq!(outcome.wakeups[0].what, What::Ended(Cause::TooMany));
     assert_eq!(granted(&outcome), [3]);
@@ -190,7 +190,7 @@ fn a_waiter_that_can_never_be_served_any_more_is_told() {
 fn a_limit_of_zero_admits_nobody_and_keeps_the_queue() {
     let mut world = World::limited(0);
     world.queue(1, permits(1, 2));
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     assert_eq!(granted(&world.resize(3)), [1, 2]);
 }
 
@@ -198,7 +198,7 @@ fn a_limit_of_zero_admits_nobody_and_keeps_the_queue() {
 fn a_refused_request_stores_no_limit() {
     let mut world = World::limited(2);
     world.take(1, permits(1, 2));
-    let impatient = Acquire { enqueue: Enqueue::No, ..ask(2) };
+    let impatient = Acquire { enqueue: Enqueue::No, ..want(2) };
     let reply = world.acquire(2, impatient);
     assert!(matches!(reply, Reply::Busy { why: Busy::Full, limit: 2, held: 2, .. }), "{reply:?}");
 }

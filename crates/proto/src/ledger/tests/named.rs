@@ -28,10 +28,10 @@ fn a_holder_is_told_the_names_of_its_slots_however_it_hears_of_them() {
     let mut world = World::named(THREE);
     let first = world.take(1, permits(1, 2));
     assert_eq!((first.limit, names(&first).as_str()), (3, "GPU-0,GPU-1"));
-    world.take(2, ask(2));
-    world.queue(3, ask(3));
+    world.take(2, want(2));
+    world.queue(3, want(3));
     assert_eq!(told(&world.release(2, 2)), [(3, "2".to_string())]);
-    assert_eq!(names(&world.take(3, ask(3))), "board-b");
+    assert_eq!(names(&world.take(3, want(3))), "board-b");
     let Reply::Tickets { tickets, .. } = world.renew(3, 3, &[3]) else { panic!() };
     assert!(
         matches!(&tickets[0], TicketReply::Held { names, .. } if names.to_string() == "board-b")
@@ -54,15 +54,15 @@ fn the_number_of_names_is_the_limit() {
 fn a_wish_is_granted_if_the_slot_is_free() {
     let mut world = World::named(THREE);
     assert_eq!(names(&world.take(1, wishing(1, "board-b"))), "board-b");
-    assert_eq!(names(&world.take(2, ask(2))), "GPU-0");
+    assert_eq!(names(&world.take(2, want(2))), "GPU-0");
     assert_eq!(names(&world.take(3, wishing(3, "GPU-1"))), "GPU-1");
 }
 
 #[test]
 fn what_is_not_wished_for_is_added_from_below() {
     let mut world = World::named(THREE);
-    let ask = Acquire { permits: permits(1, 2).permits, ..wishing(1, "board-b") };
-    assert_eq!(names(&world.take(1, ask)), "GPU-0,board-b");
+    let want = Acquire { permits: permits(1, 2).permits, ..wishing(1, "board-b") };
+    assert_eq!(names(&world.take(1, want)), "GPU-0,board-b");
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn a_wish_for_a_name_that_no_slot_has_is_refused_with_those_there_are() {
 #[test]
 fn more_wishes_than_permits_are_refused() {
     let mut world = World::named(THREE);
-    let ask = Acquire { permits: permits(1, 1).permits, ..wishing(1, "GPU-0,GPU-1") };
-    assert!(matches!(world.acquire(1, ask), Reply::TooMany { permits: 2, limit: 1, .. }));
+    let want = Acquire { permits: permits(1, 1).permits, ..wishing(1, "GPU-0,GPU-1") };
+    assert!(matches!(world.acquire(1, want), Reply::TooMany { permits: 2, limit: 1, .. }));
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn a_request_waits_for_the_slot_it_names_and_holds_up_nobody_who_can_have_anothe
     let mut world = World::named(THREE);
     world.take(1, wishing(1, "board-b"));
     world.queue(2, wishing(2, "board-b"));
-    assert_eq!(names(&world.take(3, ask(3))), "GPU-0");
-    assert_eq!(names(&world.take(4, ask(4))), "GPU-1");
-    world.queue(5, ask(5));
+    assert_eq!(names(&world.take(3, want(3))), "GPU-0");
+    assert_eq!(names(&world.take(4, want(4))), "GPU-1");
+    world.queue(5, want(5));
     assert_eq!(told(&world.release(3, 3)), [(5, "0".to_string())]);
     assert_eq!(told(&world.release(1, 1)), [(2, "2".to_string())]);
 }
@@ -100,12 +100,12 @@ fn nobody_who_comes_later_takes_a_slot_that_is_waited_for() {
     let mut world = World::named(THREE);
     world.take(1, permits(1, 3));
     world.queue(2, wishing(2, "GPU-0,board-b"));
-    world.queue(3, ask(3));
+    world.queue(3, want(3));
     world.queue(4, wishing(4, "GPU-0"));
     // GPU-0 is free, but the first in line waits for it.
     let outcome = world.send(1, vec![release_slots(1, "0")]);
     assert!(told(&outcome).is_empty());
-    let none = Acquire { enqueue: Enqueue::No, ..ask(5) };
+    let none = Acquire { enqueue: Enqueue::No, ..want(5) };
     assert!(matches!(world.acquire(5, none), Reply::Busy { why: Busy::Full, held: 2, .. }));
     let outcome = world.send(1, vec![release_slots(1, "1")]);
     assert_eq!(told(&outcome), [(3, "1".to_string())]);
@@ -119,7 +119,7 @@ fn nobody_passes_a_large_request_whose_wish_is_free() {
     world.take(1, permits(1, 2));
     let large = Acquire { permits: permits(2, 2).permits, ..wishing(2, "board-b") };
     world.queue(2, large);
-    world.queue(3, ask(3));
+    world.queue(3, want(3));
     assert_eq!(told(&world.release(1, 1)), [(2, "0,2".to_string()), (3, "1".to_string())]);
 }
 
@@ -150,7 +150,7 @@ fn a_waiter_that_cannot_be_reached_keeps_no_slot_from_others() {
 fn names_are_only_added_at_the_end_while_anybody_holds_or_waits() {
     let mut world = World::named("a,b");
     world.take(1, permits(1, 2));
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     let in_use = |reply| matches!(reply, Reply::SlotsInUse { names } if names.to_string() == "a,b");
     let limit = Configure::Limit(Limit::new(2).unwrap());
     assert!(in_use(world.one(9, naming("b,a"))));
@@ -168,12 +168,12 @@ fn names_are_only_added_at_the_end_while_anybody_holds_or_waits() {
 #[test]
 fn slots_that_are_held_get_names_when_they_are_given_some() {
     let mut world = World::limited(3);
-    let before = world.take(1, ask(1));
+    let before = world.take(1, want(1));
     assert!(before.names.is_empty());
     world.send(9, vec![naming("a,b")]);
-    assert_eq!(names(&world.take(1, ask(1))), "a");
-    assert_eq!(names(&world.take(2, ask(2))), "b");
-    world.queue(3, ask(3));
+    assert_eq!(names(&world.take(1, want(1))), "a");
+    assert_eq!(names(&world.take(2, want(2))), "b");
+    world.queue(3, want(3));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_slot_above_the_names_is_not_handed_out() {
     world.take(1, permits(1, 2));
     world.take(2, permits(2, 3));
     world.send(9, vec![naming("a,b,c")]);
-    world.queue(3, ask(3));
+    world.queue(3, want(3));
     let outcome = world.send(2, vec![release_slots(2, "3-4")]);
     assert!(told(&outcome).is_empty());
     let outcome = world.send(1, vec![release_slots(1, "1")]);
@@ -204,7 +204,7 @@ fn names_go_with_the_pinned_limit_and_stay_without_holders() {
 #[test]
 fn a_mutex_gets_no_names_for_its_slots() {
     let mut world = World::new();
-    world.take(1, Acquire { kind: Kind::Mutex, ..ask(1) });
+    world.take(1, Acquire { kind: Kind::Mutex, ..want(1) });
     assert!(matches!(world.one(9, naming("a")), Reply::OtherKind { stored: Kind::Mutex, .. }));
 }
 
@@ -216,7 +216,7 @@ fn one_step_looks_at_a_page_of_those_who_wish_and_the_next_at_those_behind_it() 
     for ticket in 1_000..1_256 {
         world.queue(3, Acquire { waiter_lease: lease_of(7), ..wishing(ticket, "a") });
     }
-    world.queue(4, ask(4));
+    world.queue(4, want(4));
     assert!(told(&world.release(1, 2)).is_empty(), "it is behind the page");
     let outcome = world.send(3, vec![cancel(1_000)]);
     assert_eq!(told(&outcome), [(4, "1".to_string())]);

@@ -11,9 +11,9 @@ use crate::{
 #[test]
 fn a_waiter_that_cannot_be_reached_is_passed_over() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
-    world.queue(3, ask(3));
+    world.take(1, want(1));
+    world.queue(2, want(2));
+    world.queue(3, want(3));
     world.contacts.0.insert(2, Contact::Silent);
     assert_eq!(granted(&world.release(1, 1)), [3]);
     let row = world.snapshot().waiters[0].clone();
@@ -23,32 +23,32 @@ fn a_waiter_that_cannot_be_reached_is_passed_over() {
 #[test]
 fn a_large_waiter_that_cannot_be_reached_does_not_block_the_queue() {
     let mut world = World::limited(2);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     world.queue(2, permits(2, 2));
     world.contacts.0.insert(2, Contact::Silent);
-    world.take(3, ask(3));
+    world.take(3, want(3));
 }
 
 #[test]
 fn a_waiter_that_was_passed_over_keeps_its_place_for_when_it_is_back() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     for ticket in [2, 3, 4] {
-        world.queue(ticket, ask(ticket));
+        world.queue(ticket, want(ticket));
     }
     world.contacts.0.insert(2, Contact::Silent);
     world.release(1, 1);
     world.contacts.0.clear();
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     assert_eq!(world.waiters(), [2, 4]);
 }
 
 #[test]
 fn a_waiter_that_was_passed_over_loses_its_place_when_its_lease_ends() {
     let mut world = World::limited(1);
-    world.take(1, Acquire { margin: TTL, ..ask(1) });
-    world.queue(2, Acquire { margin: TTL, ..ask(2) });
-    world.queue(3, Acquire { waiter_ttl: TTL, margin: TTL, ..ask(3) });
+    world.take(1, Acquire { margin: TTL, ..want(1) });
+    world.queue(2, Acquire { margin: TTL, ..want(2) });
+    world.queue(3, Acquire { waiter_ttl: TTL, margin: TTL, ..want(3) });
     world.contacts.0.insert(2, Contact::Silent);
     world.release(1, 1);
     world.pass(WAITER_TTL);
@@ -58,19 +58,19 @@ fn a_waiter_that_was_passed_over_loses_its_place_when_its_lease_ends() {
 #[test]
 fn a_waiter_that_was_passed_over_and_asks_again_is_served_if_there_is_room() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     world.contacts.0.insert(2, Contact::Silent);
     world.release(1, 1);
-    world.take(2, ask(2));
+    world.take(2, want(2));
 }
 
 #[test]
 fn a_waiter_whose_process_is_gone_is_dropped_at_its_turn() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
-    world.queue(3, ask(3));
+    world.take(1, want(1));
+    world.queue(2, want(2));
+    world.queue(3, want(3));
     world.contacts.0.insert(2, Contact::Dead);
     assert_eq!(granted(&world.release(1, 1)), [3]);
     assert_eq!(world.waiters(), []);
@@ -79,9 +79,9 @@ fn a_waiter_whose_process_is_gone_is_dropped_at_its_turn() {
 #[test]
 fn a_waiter_without_an_inbox_is_served_in_its_turn() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(0, ask(2));
-    world.queue(3, ask(3));
+    world.take(1, want(1));
+    world.queue(0, want(2));
+    world.queue(3, want(3));
     assert!(world.release(1, 1).wakeups.is_empty());
     assert_eq!(world.holders(), [2]);
 }
@@ -89,8 +89,8 @@ fn a_waiter_without_an_inbox_is_served_in_its_turn() {
 #[test]
 fn renewing_a_lease_under_which_a_waiter_is_passed_over_says_that_something_differs() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    let under = |ticket| Acquire { waiter_lease: lease_of(7), ..ask(ticket) };
+    world.take(1, want(1));
+    let under = |ticket| Acquire { waiter_lease: lease_of(7), ..want(ticket) };
     world.queue(2, under(2));
     world.queue(2, under(3));
     world.contacts.0.insert(2, Contact::Silent);
@@ -102,19 +102,19 @@ fn renewing_a_lease_under_which_a_waiter_is_passed_over_says_that_something_diff
 #[test]
 fn losing_every_wakeup_costs_no_more_than_the_next_look() {
     let mut world = World::limited(1);
-    world.take(1, Acquire { ttl: SECOND, ..ask(1) });
-    let asked = world.send(2, vec![Request::Acquire(ask(2))]).replies;
+    world.take(1, Acquire { ttl: SECOND, ..want(1) });
+    let asked = world.send(2, vec![Request::Acquire(want(2))]).replies;
     world.now += asked.look_in.unwrap();
-    world.take(2, ask(2));
+    world.take(2, want(2));
 }
 
 #[test]
 fn a_wakeup_does_not_repeat_what_the_reply_says() {
     let mut world = World::limited(1);
-    world.take(1, Acquire { ttl: SECOND, ..ask(1) });
-    world.queue(2, ask(2));
+    world.take(1, Acquire { ttl: SECOND, ..want(1) });
+    world.queue(2, want(2));
     world.now += SECOND;
-    let outcome = world.send(2, vec![Request::Acquire(ask(2))]);
+    let outcome = world.send(2, vec![Request::Acquire(want(2))]);
     assert_eq!(granted(&outcome), []);
     assert!(matches!(outcome.replies.replies[0], Reply::Granted(_)));
 }
@@ -126,9 +126,9 @@ fn vouched() -> World {
     for client in 1..=3 {
         world.contacts.0.insert(client, Contact::Alive);
     }
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
-    world.queue(3, ask(3));
+    world.take(1, want(1));
+    world.queue(2, want(2));
+    world.queue(3, want(3));
     world
 }
 
@@ -136,7 +136,7 @@ fn vouched() -> World {
 fn wait(world: &mut World, time: crate::time::Micros) {
     for _ in 0..time / SECOND {
         world.now += SECOND;
-        world.acquire(3, ask(3));
+        world.acquire(3, want(3));
     }
 }
 
@@ -145,7 +145,7 @@ fn a_client_that_confirmed_its_grant_keeps_it_for_as_long_as_it_lives() {
     let mut world = vouched();
     world.release(1, 1);
     assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL), "until it has said so");
-    assert_eq!(world.take(2, ask(2)).valid_for, None);
+    assert_eq!(world.take(2, want(2)).valid_for, None);
     assert_eq!(world.snapshot().holders[0].valid_for, None);
     wait(&mut world, 20 * TTL);
     assert_eq!(world.holders(), [2]);
@@ -175,7 +175,7 @@ fn a_client_that_takes_another_permit_has_been_heard_from() {
     world.release(1, 1);
     world.resize(2);
     world.one(3, release(3));
-    world.take(2, Acquire { lease: lease_of(2), ..ask(4) });
+    world.take(2, Acquire { lease: lease_of(2), ..want(4) });
     world.pass(20 * TTL);
     assert_eq!(world.holders(), [2, 4]);
 }

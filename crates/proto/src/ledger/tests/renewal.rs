@@ -7,7 +7,7 @@ use crate::{
 };
 
 fn shared(ticket: u128) -> Acquire {
-    Acquire { lease: lease_of(7), margin: TTL, ..ask(ticket) }
+    Acquire { lease: lease_of(7), margin: TTL, ..want(ticket) }
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn renewing_by_ticket_tells_live_and_dead_apart() {
     let held = world.take(1, shared(1));
     world.take(1, shared(2));
     world.take(1, shared(3));
-    world.queue(1, ask(4));
+    world.queue(1, want(4));
     world.pass(SECOND);
     world.one(9, evict(2));
     world.one(1, release(3));
@@ -78,7 +78,7 @@ fn renewing_by_ticket_tells_live_and_dead_apart() {
 fn renewing_by_ticket_leaves_waiters_alone() {
     let mut world = World::limited(1);
     world.take(1, shared(1));
-    world.queue(1, ask(2));
+    world.queue(1, want(2));
     let Reply::Tickets { tickets, .. } = world.renew(1, 7, &[2]) else { panic!() };
     assert_eq!(tickets, [TicketReply::Waiting]);
 }
@@ -96,8 +96,8 @@ fn renewing_never_revives_what_was_released() {
 #[test]
 fn tickets_renewed_by_ticket_gather_under_the_lease_named() {
     let mut world = World::limited(2);
-    world.take(1, ask(1));
-    world.take(1, ask(2));
+    world.take(1, want(1));
+    world.take(1, want(2));
     world.renew(1, 7, &[1, 2]);
     let renewed = Reply::Renewed { valid_for: Some(TTL) };
     assert_eq!(world.one(1, renew_all(7, &[1, 2], TTL)), renewed);
@@ -137,7 +137,7 @@ fn a_renewal_can_name_another_length() {
 fn the_places_in_the_queue_are_renewed_together() {
     let mut world = World::limited(1);
     world.take(1, shared(1));
-    let under = |ticket| Acquire { waiter_lease: lease_of(8), ..ask(ticket) };
+    let under = |ticket| Acquire { waiter_lease: lease_of(8), ..want(ticket) };
     world.queue(2, under(2));
     world.queue(2, under(3));
     for _ in 0..4 {

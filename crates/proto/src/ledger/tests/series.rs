@@ -10,11 +10,11 @@ fn nth(number: u32) -> Ticket {
     Series(7 << 32).ticket(number)
 }
 
-fn want(number: u32) -> Acquire {
-    Acquire { ticket: nth(number), lease: LeaseId(7 << 32), ..ask(9) }
+fn want_nth(number: u32) -> Acquire {
+    Acquire { ticket: nth(number), lease: LeaseId(7 << 32), ..want(9) }
 }
 
-fn give_back(number: u32) -> Request {
+fn release_nth(number: u32) -> Request {
     Request::Release { ticket: nth(number), slots: None }
 }
 
@@ -39,73 +39,73 @@ fn memories(world: &World) -> usize {
 #[test]
 fn a_number_that_was_overtaken_is_over_and_one_above_is_not() {
     let mut world = World::limited(3);
-    world.take(1, want(2));
-    assert_eq!(world.acquire(1, want(1)), over(1, Cause::Released));
-    world.take(1, want(3));
+    world.take(1, want_nth(2));
+    assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));
+    world.take(1, want_nth(3));
 }
 
 #[test]
 fn thousands_of_permits_one_after_the_other_are_one_memory() {
     let mut world = World::limited(1);
     for number in 1..=1_000 {
-        world.take(1, want(number));
-        world.one(1, give_back(number));
+        world.take(1, want_nth(number));
+        world.one(1, release_nth(number));
     }
     assert_eq!(memories(&world), 1);
-    assert_eq!(world.acquire(1, want(500)), over(500, Cause::Released));
+    assert_eq!(world.acquire(1, want_nth(500)), over(500, Cause::Released));
 }
 
 #[test]
 fn standing_in_line_overtakes_nobody() {
     let mut world = World::limited(1);
-    world.take(2, ask(1));
-    world.queue(1, want(2));
-    world.queue(1, want(1));
+    world.take(2, want(1));
+    world.queue(1, want_nth(2));
+    world.queue(1, want_nth(1));
     world.release(2, 1);
-    world.one(1, give_back(2));
-    assert_eq!(world.acquire(1, want(1)), world.acquire(1, want(1)));
+    world.one(1, release_nth(2));
+    assert_eq!(world.acquire(1, want_nth(1)), world.acquire(1, want_nth(1)));
     assert_eq!(world.snapshot().holders[0].ticket, nth(1));
 }
 
 #[test]
 fn a_place_that_has_lapsed_may_be_asked_for_again_unless_it_was_overtaken() {
     let mut world = World::limited(1);
-    world.take(2, Acquire { ttl: 600 * SECOND, margin: 600 * SECOND, ..ask(1) });
-    world.queue(1, want(1));
-    world.queue(1, want(2));
+    world.take(2, Acquire { ttl: 600 * SECOND, margin: 600 * SECOND, ..want(1) });
+    world.queue(1, want_nth(1));
+    world.queue(1, want_nth(2));
     until_the_place_has_lapsed(&mut world);
-    world.queue(1, want(1));
+    world.queue(1, want_nth(1));
     world.one(1, give_up(2));
     until_the_place_has_lapsed(&mut world);
-    assert_eq!(world.acquire(1, want(1)), over(1, Cause::Released));
+    assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));
 }
 
 #[test]
 fn a_cancel_of_what_has_not_come_raises_the_number() {
     let mut world = World::limited(3);
     world.one(1, give_up(2));
-    assert_eq!(world.acquire(1, want(2)), over(2, Cause::Cancelled));
-    assert_eq!(world.acquire(1, want(1)), over(1, Cause::Released));
-    world.take(1, want(3));
+    assert_eq!(world.acquire(1, want_nth(2)), over(2, Cause::Cancelled));
+    assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));
+    world.take(1, want_nth(3));
 }
 
 #[test]
 fn a_cancel_of_what_is_over_remembers_it_for_as_long_again() {
     let mut world = World::limited(3);
-    world.take(1, want(1));
-    world.one(1, give_back(1));
+    world.take(1, want_nth(1));
+    world.one(1, release_nth(1));
     world.pass(TTL - SECOND);
     world.one(1, give_up(1));
     world.pass(TTL - SECOND);
-    assert_eq!(world.acquire(1, want(1)), over(1, Cause::Released));
+    assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));
 }
 
 #[test]
 fn a_series_is_remembered_while_anything_of_it_is_held_and_one_ttl_longer() {
     let mut world = World::limited(3);
-    world.take(1, want(1));
-    world.take(1, want(2));
-    world.one(1, give_back(1));
+    world.take(1, want_nth(1));
+    world.take(1, want_nth(2));
+    world.one(1, release_nth(1));
     for _ in 0..9 {
         world.pass(TTL / 2);
         let whom = crate::Whom::Tickets(vec![nth(2)]);
@@ -113,8 +113,8 @@ fn a_series_is_remembered_while_anything_of_it_is_held_and_one_ttl_longer() {
         let renew = crate::Renew { lease, ttl: TTL, margin, whom };
         world.one(1, Request::Renew(renew));
     }
-    assert_eq!(world.acquire(1, want(1)), over(1, Cause::Released));
-    world.one(1, give_back(2));
+    assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));
+    world.one(1, release_nth(2));
     world.pass(TTL - SECOND);
     assert_eq!(memories(&world), 1);
     world.pass(SECOND);
@@ -127,7 +127,7 @@ fn sixty_four_causes_are_remembered_and_the_lowest_number_goes_first() {
     for number in (1..=70).rev() {
         world.one(1, give_up(number));
     }
-    let cause = |world: &mut World, number| match world.acquire(1, want(number)) {
+    let cause = |world: &mut World, number| match world.acquire(1, want_nth(number)) {
         Reply::Ended { cause, .. } => cause,
         other => panic!("{other:?}"),
     };

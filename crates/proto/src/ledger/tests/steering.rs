@@ -16,9 +16,9 @@ fn resume() -> Request {
 #[test]
 fn a_holder_keeps_its_permit_when_the_name_is_paused_and_nobody_else_is_admitted() {
     let mut world = World::limited(2);
-    world.take(1, ask(1));
+    world.take(1, want(1));
     pause(&mut world);
-    world.queue(2, ask(2));
+    world.queue(2, want(2));
     assert_eq!((world.holders(), world.waiters()), (vec![1], vec![2]));
     assert!(matches!(world.renew(1, 1, &[1]), Reply::Tickets { .. }));
     assert_eq!(granted(&world.release(1, 1)), []);
@@ -28,7 +28,7 @@ fn a_holder_keeps_its_permit_when_the_name_is_paused_and_nobody_else_is_admitted
 fn a_request_that_does_not_wait_is_told_that_the_name_is_paused() {
     let mut world = World::limited(2);
     pause(&mut world);
-    let reply = world.acquire(1, Acquire { enqueue: Enqueue::No, ..ask(1) });
+    let reply = world.acquire(1, Acquire { enqueue: Enqueue::No, ..want(1) });
     assert!(matches!(reply, Reply::Busy { why: Busy::Paused, .. }), "{reply:?}");
     assert_eq!(world.snapshot().paused.as_deref(), Some("repairs"));
 }
@@ -38,7 +38,7 @@ fn resuming_serves_the_queue_in_order() {
     let mut world = World::limited(2);
     pause(&mut world);
     for ticket in [1, 2, 3] {
-        world.queue(ticket, ask(ticket));
+        world.queue(ticket, want(ticket));
     }
     assert_eq!(granted(&world.send(9, vec![resume()])), [1, 2]);
 }
@@ -56,24 +56,24 @@ fn a_pause_stays_when_the_name_is_idle_and_goes_with_the_resume() {
 #[test]
 fn an_evicted_holder_is_told_and_its_permits_are_free() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     let outcome = world.send(9, vec![evict(1)]);
     let told = &outcome.wakeups[0];
     assert_eq!((told.inbox.0, &told.what), (1, &What::Ended(Cause::Evicted)));
     assert_eq!(granted(&outcome), [2]);
-    assert_eq!(world.acquire(1, ask(1)), ended(1, Cause::Evicted));
+    assert_eq!(world.acquire(1, want(1)), ended(1, Cause::Evicted));
     assert_eq!(world.one(1, release(1)), ended(1, Cause::Evicted));
 }
 
 #[test]
 fn an_evicted_waiter_is_told_and_cannot_come_back_with_its_ticket() {
     let mut world = World::limited(1);
-    world.take(1, ask(1));
-    world.queue(2, ask(2));
+    world.take(1, want(1));
+    world.queue(2, want(2));
     let outcome = world.send(9, vec![evict(2)]);
     assert_eq!(outcome.wakeups[0].what, What::Ended(Cause::Evicted));
-    assert_eq!(world.acquire(2, ask(2)), ended(2, Cause::Evicted));
+    assert_eq!(world.acquire(2, want(2)), ended(2, Cause::Evicted));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_snapshot_agrees_with_what_was_granted() {
 fn a_snapshot_lists_as_many_as_asked_for_and_counts_all() {
     let mut world = World::limited(5);
     for ticket in 1..=9 {
-        world.acquire(1, ask(ticket));
+        world.acquire(1, want(ticket));
     }
     let Reply::Snapshot(seen) = world.one(9, Request::Inspect { rows: 2 }) else { panic!() };
     assert_eq!((seen.holders.len(), seen.waiters.len()), (2, 2));
@@ -112,7 +112,7 @@ fn a_snapshot_lists_as_many_as_asked_for_and_counts_all() {
 #[test]
 fn a_snapshot_never_shows_what_has_run_out() {
     let mut world = World::limited(1);
-    world.take(1, Acquire { ttl: SECOND, ..ask(1) });
+    world.take(1, Acquire { ttl: SECOND, ..want(1) });
     world.now += SECOND;
     assert_eq!(world.holders(), []);
 }

@@ -135,8 +135,8 @@ fn not_renewed(world: &mut World) -> Option<Micros> {
 fn a_permit_that_was_handed_over_is_late_only_when_its_holder_should_have_been_heard() {
     let mut world = World::limited(1);
     let about = || About::default().encode();
-    world.take(1, Acquire { about: about(), ..ask(1) });
-    world.queue(2, Acquire { about: about(), ..ask(2) });
+    world.take(1, Acquire { about: about(), ..want(1) });
+    world.queue(2, Acquire { about: about(), ..want(2) });
     world.now += SECOND;
     world.release(1, 1);
     assert_eq!(world.holders(), [2]);

@@ -85,21 +85,21 @@ impl World {
         self.send(client, vec![request]).replies.replies.pop().unwrap()
     }
 
-    pub(super) fn acquire(&mut self, client: u128, ask: Acquire) -> Reply {
-        self.one(client, Request::Acquire(ask))
+    pub(super) fn acquire(&mut self, client: u128, want: Acquire) -> Reply {
+        self.one(client, Request::Acquire(want))
     }
 
     /// Acquires what must be had at once.
-    pub(super) fn take(&mut self, client: u128, ask: Acquire) -> Grant {
-        match self.acquire(client, ask) {
+    pub(super) fn take(&mut self, client: u128, want: Acquire) -> Grant {
+        match self.acquire(client, want) {
             Reply::Granted(grant) => grant,
             other => panic!("not granted: {other:?}"),
         }
     }
 
     /// Acquires what must be waited for.
-    pub(super) fn queue(&mut self, client: u128, ask: Acquire) {
-        let reply = self.acquire(client, ask);
+    pub(super) fn queue(&mut self, client: u128, want: Acquire) {
+        let reply = self.acquire(client, want);
         assert!(matches!(reply, Reply::Queued { .. }), "not queued: {reply:?}");
     }
 
@@ -112,8 +112,8 @@ impl World {
     }
 
     /// Takes over a ticket that can be had.
-    pub(super) fn attach(&mut self, client: u128, ask: Attach) -> Grant {
-        match self.one(client, Request::Attach(ask)) {
+    pub(super) fn attach(&mut self, client: u128, want: Attach) -> Grant {
+        match self.one(client, Request::Attach(want)) {
             Reply::Granted(grant) => grant,
             other => panic!("not attached: {other:?}"),
         }
@@ -152,7 +152,7 @@ impl World {
 }
 
 /// A request for one permit under leases of its own.
-pub(super) fn ask(ticket: u128) -> Acquire {
+pub(super) fn want(ticket: u128) -> Acquire {
     Acquire {
         ticket: ticket_of(ticket),
         kind: Kind::Semaphore,
@@ -172,7 +172,7 @@ pub(super) fn ask(ticket: u128) -> Acquire {
 }
 
 pub(super) fn permits(ticket: u128, count: u32) -> Acquire {
-    Acquire { permits: Permits::new(count).unwrap(), ..ask(ticket) }
+    Acquire { permits: Permits::new(count).unwrap(), ..want(ticket) }
 }
 
 /// A request for one of these slots each.
@@ -187,7 +187,7 @@ pub(super) fn naming(names: &str) -> Request {
 
 pub(super) fn stating(ticket: u128, limit: u32, on_mismatch: OnMismatch) -> Acquire {
     let limit = Limit::new(limit).unwrap();
-    Acquire { limit: Some(LimitRule { limit, on_mismatch }), ..ask(ticket) }
+    Acquire { limit: Some(LimitRule { limit, on_mismatch }), ..want(ticket) }
 }
 
 pub(super) fn release(ticket: u128) -> Request {

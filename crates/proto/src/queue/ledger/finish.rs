@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{Ledger, order::rank};
 use crate::{
     ledger::Contacts,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::{
         item::{Delivery, Ending, Item, PastDelivery, Standing},
         reply::Reply,
@@ -80,7 +80,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     ) -> Result<Reply, S::Error> {
         let id = item.id;
         item.history.push(PastDelivery { attempt: item.attempt, at: self.now, ending });
-        if item.attempt < item.most + u32::from(planted(Bug::QueueUncounted)) {
+        if item.attempt < item.most + u32::from(planted(Mistake::QueueUncounted)) {
             self.put_back(item, delay)?;
             return Ok(Reply::Returned { id });
         }
@@ -92,7 +92,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn put_back(&mut self, mut item: Item, delay: Micros) -> Result<(), S::Error> {
         if delay == 0 {
-            if planted(Bug::QueuePlaceLost) {
+            if planted(Mistake::QueuePlaceLost) {
                 item.rank = rank(self.next_number(), &item);
             }
             // With its old rank it stands where it stood before.

@@ -10,7 +10,7 @@ use super::{AGING, Ledger};
 use crate::{
     ledger::Contacts,
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::{
         item::{Item, ItemId, Standing},
         state::{Group, State},
@@ -96,7 +96,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn has_room(&self, counts: &Group) -> bool {
-        let more = u32::from(planted(Bug::QueueGroupOneMore));
+        let more = u32::from(planted(Mistake::QueueGroupOneMore));
         self.head.group_limit.is_none_or(|limit| counts.in_work < limit + more)
     }
 

@@ -6,7 +6,7 @@ use super::{Ledger, PLACE_TTL};
 use crate::{
     id::{Fence, Inbox},
     ledger::{Contact, Contacts},
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::{
         item::{Delivery, Item, Standing, Work},
         reply::{Popped, Reply},
@@ -104,7 +104,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     pub(super) fn in_work(&mut self, delivery: Delivery) -> Result<Option<Item>, S::Error> {
-        let is_it = |work: &Work| work.fence == delivery.fence || planted(Bug::QueueLateEnds);
+        let is_it = |work: &Work| work.fence == delivery.fence || planted(Mistake::QueueLateEnds);
         self.item_if(delivery.id, |it| matches!(it, Standing::InWork(work) if is_it(work)))
     }
 

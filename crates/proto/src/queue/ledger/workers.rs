@@ -3,7 +3,7 @@
 use super::{CALL_WAIT, Ledger, PLACE_TTL};
 use crate::{
     ledger::{Contact, Contacts},
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::{
         item::Standing,
         reply::What,
@@ -135,7 +135,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // At least 1: with 0 the worker would look again in the same microsecond.
         let look_in = at.saturating_sub(self.now).max(1);
         let will_look = self.head.watch == Some(first.inbox)
-            && (self.head.watch_at <= at || planted(Bug::QueueWatchUntold))
+            && (self.head.watch_at <= at || planted(Mistake::QueueWatchUntold))
             && self.head.watch_at > self.now;
         if first.inbox != self.asker && will_look {
             return Ok(None);

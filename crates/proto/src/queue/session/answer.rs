@@ -9,7 +9,7 @@ use super::{
     work::HeldDelivery,
 };
 use crate::{
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::{
         item::Delivery,
         reply::{Popped, Replies, Reply, Snapshot},
@@ -68,12 +68,12 @@ impl Session {
 
     fn take_answer(&mut self, heard: Heard, entry: DraftEntry, reply: Option<Reply>) {
         match (entry, reply) {
-            (DraftEntry::Ask(ask, _), reply) => {
+            (DraftEntry::OneOff(one_off, _), reply) => {
                 if let Some(Reply::Pushed { id }) = &reply {
                     self.see(id.0);
                 }
                 let answer = reply.map_or(Answer::Unknown, Answer::Done);
-                self.events.push_back(Event::Answer { ask, answer });
+                self.events.push_back(Event::Answer { one_off, answer });
             }
             (DraftEntry::Finish(delivery), reply) => {
                 self.take_end(delivery, reply.map_or(DeliveryEnd::Unknown, end_of));
@@ -101,7 +101,7 @@ impl Session {
                 self.retry_at = Some(heard.now + self.pause());
             }
             (DraftEntry::Find, Some(Reply::Snapshot(seen))) => self.find(&seen),
-            // This is no answer to the question. A delivery that is not found ends with its lease.
+            // This is no answer to the one-off request. A delivery that is not found ends with its lease.
             (DraftEntry::Find, _) => {}
             (DraftEntry::Leave, _) => (self.in_line, self.look_at) = (false, None),
         }
@@ -142,14 +142,14 @@ impl Session {
     fn proof(&mut self, heard: Heard, ttl: Micros, valid_for: Option<Micros>) -> LeaseProof {
         // A pop that comes again is answered with what is left of the leases at that time. So its
         // answer counts from the call that was answered, and not from the first one.
-        let at = if planted(Bug::QueueFromReply) { heard.now } else { heard.at };
+        let at = if planted(Mistake::QueueFromReply) { heard.now } else { heard.at };
         let certain = self.certain(ttl, valid_for);
         // One draw for all items, so that they are due for renewal together.
         let renew_at = next_renewal(at, ttl, certain, self.draw());
         LeaseProof { at, certain, ttl, renew_at }
     }
 
-    /// Gives each item to the wish that is first in line by then, and tells each wish once.
+    /// Gives each item to the want that is first in line by then, and tells each want once.
     fn take_items(&mut self, now: Micros, proof: &LeaseProof, items: Vec<Popped>) {
         let valid_until = proof.certain.map(|certain| proof.at + certain);
         let mut parcels = BTreeMap::<PopId, Vec<Delivered>>::new();
@@ -159,7 +159,7 @@ impl Session {
             }
         }
         for (pop, items) in parcels {
-            if self.poppers.get(pop).is_some_and(|popper| popper.wish.until != Until::Unpopped) {
+            if self.poppers.get(pop).is_some_and(|popper| popper.want.until != Until::Unpopped) {
                 self.poppers.remove(pop);
             }
             self.events.push_back(Event::Delivered { pop, items });
@@ -189,7 +189,7 @@ impl Session {
 
     fn assign(&mut self, pop: PopId, delivery: Delivery) {
         let Some(popper) = self.poppers.get(pop) else { return };
-        let (ttl, goes_on) = (popper.wish.ttl, popper.wish.until == Until::Unpopped);
+        let (ttl, goes_on) = (popper.want.ttl, popper.want.until == Until::Unpopped);
         self.work.change(delivery, |held| held.ttl = ttl);
         if goes_on {
             self.work.takers.insert(delivery, pop);
@@ -197,12 +197,12 @@ impl Session {
         self.poppers.change(pop, |popper| popper.in_hand += 1);
     }
 
-    /// Ends the wishes of those who did not want to wait, and of those who drain what is empty.
+    /// Ends the wants of those who did not want to wait, and of those who drain what is empty.
     fn end_wishes(&mut self, left: u64) {
         let asked = self.poppers.ids().filter(|(_, popper)| popper.is_asked);
-        let over = asked.filter_map(|(pop, popper)| match popper.wish.until {
+        let over = asked.filter_map(|(pop, popper)| match popper.want.until {
             Until::Answered(_) => Some((pop, Event::Delivered { pop, items: Vec::new() })),
-            _ if popper.wish.drains && left == 0 => Some((pop, Event::Drained { pop })),
+            _ if popper.want.drains && left == 0 => Some((pop, Event::Drained { pop })),
             _ => None,
         });
         for (pop, event) in over.collect::<Vec<_>>() {
@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// A wish for more items stands in line, or asks again at once.
+    /// A want for more items stands in line, or asks again at once.
     fn go_on(&mut self, now: Micros) {
         if self.in_line {
             self.stand_in_line(now);

@@ -3,8 +3,8 @@
 use alloc::{sync::Arc, vec::Vec};
 
 use super::{
-    PendingAsk, Session,
-    event::{AskId, Call},
+    PendingOneOff, Session,
+    event::{Call, OneOffId},
 };
 use crate::{
     queue::{
@@ -36,7 +36,7 @@ pub(super) struct Sent {
 
 #[derive(Clone, Debug)]
 pub(super) enum DraftEntry {
-    Ask(AskId, Micros),
+    OneOff(OneOffId, Micros),
     Finish(Delivery),
     Renew(Vec<Delivery>),
     Pop {
@@ -117,7 +117,7 @@ impl Session {
         if core::mem::take(&mut self.must_find) {
             draft.push(DraftEntry::Find, Request::Inspect { rows: FOUND });
         }
-        self.draft_asks(&mut draft);
+        self.draft_one_offs(&mut draft);
         self.draft_pop(&mut draft);
         draft
     }
@@ -149,13 +149,13 @@ impl Session {
         }
     }
 
-    fn draft_asks(&mut self, draft: &mut Draft) {
-        while let Some(ask) = self.asks.front()
-            && draft.has_room_for(&ask.request)
-            && let Some(PendingAsk { id, request, at }) = self.asks.pop_front()
+    fn draft_one_offs(&mut self, draft: &mut Draft) {
+        while let Some(one_off) = self.one_offs.front()
+            && draft.has_room_for(&one_off.request)
+            && let Some(PendingOneOff { id, request, at }) = self.one_offs.pop_front()
         {
             draft.bytes += payload(&request);
-            draft.push(DraftEntry::Ask(id, at), request);
+            draft.push(DraftEntry::OneOff(id, at), request);
         }
     }
 

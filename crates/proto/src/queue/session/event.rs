@@ -12,11 +12,11 @@ use crate::{
     time::Micros,
 };
 
-/// The number of a question put with [`Session::ask`](super::Session::ask).
+/// The number of a one-off request, sent with [`Session::one_off`](super::Session::one_off).
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct AskId(pub u64);
+pub struct OneOffId(pub u64);
 
-/// The number of a wish for items.
+/// The number of a want for items.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PopId(pub u64);
 
@@ -36,9 +36,9 @@ pub struct Bearings {
     pub seen: u64,
 }
 
-/// A program's wish for items.
+/// A program's want for items.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct Want {
     /// How many at most: at once, or in hand at any time.
     pub items: u32,
     /// How long a lease lasts without renewal.
@@ -122,29 +122,29 @@ pub struct Delivered {
 pub enum Event {
     /// An answer.
     Answer {
-        /// To which question.
-        ask: AskId,
+        /// To which one-off request.
+        one_off: OneOffId,
         /// The result.
         answer: Answer,
     },
-    /// Items; none only for a wish that does not wait.
+    /// Items; none only for a want that does not wait.
     Delivered {
         /// For whom.
         pop: PopId,
         /// Which.
         items: Vec<Delivered>,
     },
-    /// Nothing is ready, delayed or in work. The wish is over.
+    /// Nothing is ready, delayed or in work. The want is over.
     Drained {
         /// The pop that this is about.
         pop: PopId,
     },
-    /// The deadline came first. The wish is over.
+    /// The deadline came first. The want is over.
     TimedOut {
         /// The pop that this is about.
         pop: PopId,
     },
-    /// The store was silent for too long, or refuses. The wish is over.
+    /// The store was silent for too long, or refuses. The want is over.
     Failed {
         /// The pop that this is about.
         pop: PopId,
@@ -162,7 +162,7 @@ pub enum Event {
         /// Which delivery.
         delivery: Delivery,
     },
-    /// Somebody else may have the item from now on. A wish that goes on counts it as in hand until
+    /// Somebody else may have the item from now on. A want that goes on counts it as in hand until
     /// the program ends it, too, by [`finish`](super::Session::finish).
     Lost {
         /// Which delivery.

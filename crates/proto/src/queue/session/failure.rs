@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::{
-    PendingAsk, Session,
+    PendingOneOff, Session,
     compose::{DraftEntry, Sent},
     event::{Answer, DeliveryEnd, Event, PopId, Until},
 };
@@ -35,8 +35,8 @@ impl Session {
         // From the back, so that what is put in front keeps its order.
         for entry in sent.entries.into_iter().rev() {
             match entry {
-                DraftEntry::Ask(ask, _) => {
-                    self.events.push_back(Event::Answer { ask, answer: Answer::NotDone });
+                DraftEntry::OneOff(one_off, _) => {
+                    self.events.push_back(Event::Answer { one_off, answer: Answer::NotDone });
                 }
                 DraftEntry::Finish(delivery) => self.finishes.push_front(delivery),
                 DraftEntry::Renew(deliveries) => {
@@ -60,15 +60,15 @@ impl Session {
         for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests) {
             self.give_up(now, entry, request, is_doubtful);
         }
-        self.give_up_old_asks(now);
+        self.give_up_old_one_offs(now);
     }
 
     fn give_up(&mut self, now: Micros, entry: DraftEntry, request: &Request, is_doubtful: bool) {
         match entry {
-            DraftEntry::Ask(ask, _) => {
+            DraftEntry::OneOff(one_off, _) => {
                 let is_unknown = is_doubtful && !request.reads();
                 let answer = if is_unknown { Answer::Unknown } else { Answer::NotDone };
-                self.events.push_back(Event::Answer { ask, answer });
+                self.events.push_back(Event::Answer { one_off, answer });
             }
             DraftEntry::Finish(delivery) => self.finish_again(delivery, is_doubtful),
             DraftEntry::Renew(deliveries) => {
@@ -101,7 +101,7 @@ impl Session {
 
     fn fail_poppers(&mut self, fails: impl Fn(PopId, Until) -> bool) {
         let asked = self.poppers.ids().filter(|(_, popper)| popper.is_asked);
-        let failed = asked.filter(|(id, popper)| fails(*id, popper.wish.until));
+        let failed = asked.filter(|(id, popper)| fails(*id, popper.want.until));
         let failed: Vec<PopId> = failed.map(|(id, _)| id).collect();
         for pop in failed {
             self.poppers.remove(pop);
@@ -110,12 +110,14 @@ impl Session {
     }
 
     /// Ends requests that could not even be sent for as long as their callers are patient.
-    fn give_up_old_asks(&mut self, now: Micros) {
+    fn give_up_old_one_offs(&mut self, now: Micros) {
         let patience = self.config.patience;
-        let is_old = |ask: &PendingAsk| now.saturating_sub(ask.at) >= patience;
-        while let Some(ask) = self.asks.front().filter(|ask| is_old(ask)).map(|ask| ask.id) {
-            self.asks.pop_front();
-            self.events.push_back(Event::Answer { ask, answer: Answer::NotDone });
+        let is_old = |one_off: &PendingOneOff| now.saturating_sub(one_off.at) >= patience;
+        while let Some(one_off) =
+            self.one_offs.front().filter(|one_off| is_old(one_off)).map(|one_off| one_off.id)
+        {
+            self.one_offs.pop_front();
+            self.events.push_back(Event::Answer { one_off, answer: Answer::NotDone });
         }
     }
 
@@ -130,8 +132,8 @@ impl Session {
         // From the back, so that what is put in front keeps its order.
         for (entry, request) in sent.entries.into_iter().zip(&sent.batch.requests).rev() {
             match entry {
-                DraftEntry::Ask(id, at) => {
-                    self.asks.push_front(PendingAsk { id, request: request.clone(), at });
+                DraftEntry::OneOff(id, at) => {
+                    self.one_offs.push_front(PendingOneOff { id, request: request.clone(), at });
                 }
                 DraftEntry::Finish(delivery) => self.finishes.push_front(delivery),
                 DraftEntry::Renew(deliveries) => {
@@ -142,6 +144,6 @@ impl Session {
                 DraftEntry::Leave => {}
             }
         }
-        self.give_up_old_asks(now);
+        self.give_up_old_one_offs(now);
     }
 }

@@ -16,15 +16,15 @@ impl Session {
     /// numbers of calls and the jitter, which must be too small to be seen at the lens's ticks.
     pub fn fingerprint<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         let own = &view.own;
-        let Self { bearings, asks, finishes, work, lost_early, sent, events, .. } = self;
+        let Self { bearings, one_offs, finishes, work, lost_early, sent, events, .. } = self;
         let offset = view.store.now.wrapping_sub(own.now);
         let clock = bearings.clock.map(|(shows, asked, heard)| {
             (shows.wrapping_sub(asked).wrapping_sub(offset), heard - asked)
         });
         (clock, view.store.exact(bearings.not_after), view.seen(bearings.seen)).hash(hasher);
-        for ask in asks {
-            view.request(&ask.request, hasher);
-            own.exact(ask.at).hash(hasher);
+        for one_off in one_offs {
+            view.request(&one_off.request, hasher);
+            own.exact(one_off.at).hash(hasher);
         }
         finishes.iter().for_each(|delivery| view.delivery(*delivery).hash(hasher));
         lost_early.iter().for_each(|delivery| view.delivery(*delivery).hash(hasher));
@@ -50,11 +50,11 @@ impl Session {
 
     fn poppers_of<H: Hasher>(&self, view: &View<'_>, hasher: &mut H) {
         for (nth, (id, popper)) in self.poppers.ids().enumerate() {
-            let Popper { wish, in_hand, is_asked, is_answered, .. } = popper;
-            (nth, wish.items, wish.ttl, wish.drains).hash(hasher);
+            let Popper { want, in_hand, is_asked, is_answered, .. } = popper;
+            (nth, want.items, want.ttl, want.drains).hash(hasher);
             (in_hand, is_asked, is_answered).hash(hasher);
             (self.poppers.first() == Some(id)).hash(hasher);
-            match wish.until {
+            match want.until {
                 Until::Answered(until) => {
                     0_u8.hash(hasher);
                     view.own.due(until, hasher);
@@ -72,7 +72,7 @@ fn sent_of<H: Hasher>(sent: &Sent, view: &View<'_>, hasher: &mut H) {
     (call.is_some(), is_doubtful, view.own.exact(*first_at), view.own.exact(*at)).hash(hasher);
     view.own.due(Some(*over_at), hasher);
     for entry in entries {
-        if let DraftEntry::Ask(_, at) = entry {
+        if let DraftEntry::OneOff(_, at) = entry {
             view.own.exact(*at).hash(hasher);
         }
     }

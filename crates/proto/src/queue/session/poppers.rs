@@ -1,15 +1,15 @@
-//! The wishes for items of one program. They are served first come, first served. A wish that is
+//! The wants for items of one program. They are served first come, first served. A want that is
 //! served and wants more goes to the end of the line.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use super::event::{PopId, Until, Wish};
+use super::event::{PopId, Until, Want};
 use crate::{queue::request::Batch, time::Micros};
 
-/// A wish, and how far it is fulfilled.
+/// A want, and how far it is fulfilled.
 #[derive(Clone, Debug)]
 pub(super) struct Popper {
-    pub(super) wish: Wish,
+    pub(super) want: Want,
     /// Items that were delivered and are not finished.
     pub(super) in_hand: u32,
     /// A pop was sent that asks for it.
@@ -19,7 +19,7 @@ pub(super) struct Popper {
     place: u64,
 }
 
-/// All wishes of a session.
+/// All wants of a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Poppers {
     all: BTreeMap<PopId, Popper>,
@@ -41,11 +41,11 @@ pub(super) struct PopDemand {
 
 impl Popper {
     pub(super) fn wants(&self) -> u32 {
-        self.wish.items.saturating_sub(self.in_hand)
+        self.want.items.saturating_sub(self.in_hand)
     }
 
     fn deadline(&self) -> Option<Micros> {
-        match self.wish.until {
+        match self.want.until {
             Until::Served(deadline) | Until::Answered(deadline) => deadline,
             Until::Unpopped => None,
         }
@@ -53,8 +53,8 @@ impl Popper {
 }
 
 impl Poppers {
-    pub(super) fn add(&mut self, id: PopId, wish: Wish) {
-        let popper = Popper { wish, in_hand: 0, is_asked: false, is_answered: false, place: 0 };
+    pub(super) fn add(&mut self, id: PopId, want: Want) {
+        let popper = Popper { want, in_hand: 0, is_asked: false, is_answered: false, place: 0 };
         if let Some(deadline) = popper.deadline() {
             self.deadlines.insert((deadline, id));
         }
@@ -70,7 +70,7 @@ impl Poppers {
         }
     }
 
-    /// Changes a wish, and puts it at the end of the line if it wants more. Says whether it does.
+    /// Changes a want, and puts it at the end of the line if it wants more. Says whether it does.
     pub(super) fn change(&mut self, id: PopId, change: impl FnOnce(&mut Popper)) -> bool {
         let Some(popper) = self.all.get_mut(&id) else { return false };
         change(popper);
@@ -121,16 +121,16 @@ impl Poppers {
     /// Takes the next pop. Its poppers count as asked for from then on.
     pub(super) fn demand(&mut self) -> Option<PopDemand> {
         let first = self.all.get(&self.first()?)?;
-        let about = first.wish.about.clone();
+        let about = first.want.about.clone();
         let mut demand =
             PopDemand { items: 0, ttl: Micros::MAX, waits: false, drains: false, about };
         for (_, id) in &self.line {
             let Some(popper) = self.all.get_mut(id) else { continue };
             popper.is_asked = true;
             demand.items = demand.items.saturating_add(popper.wants()).min(Batch::MOST_ITEMS);
-            demand.ttl = demand.ttl.min(popper.wish.ttl);
-            demand.waits |= !matches!(popper.wish.until, Until::Answered(_));
-            demand.drains |= popper.wish.drains;
+            demand.ttl = demand.ttl.min(popper.want.ttl);
+            demand.waits |= !matches!(popper.want.until, Until::Answered(_));
+            demand.drains |= popper.want.drains;
             // The poppers behind these are asked for when this pop has been answered.
             if demand.items == Batch::MOST_ITEMS {
                 break;

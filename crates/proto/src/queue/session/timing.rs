@@ -2,12 +2,12 @@
 
 use super::{Session, event::PopId};
 use crate::{
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     queue::ledger::PLACE_TTL,
     time::{MILLISECOND, Micros, SECOND},
 };
 
-/// A store that leaves a call unanswered for this long counts as silent. For a wish that could not
+/// A store that leaves a call unanswered for this long counts as silent. For a want that could not
 /// even be sent the time is a tenth of that.
 const SILENCE: Micros = SECOND;
 
@@ -23,7 +23,7 @@ impl Session {
     }
 
     pub(super) fn has_to_send(&self) -> bool {
-        !self.asks.is_empty()
+        !self.one_offs.is_empty()
             || !self.finishes.is_empty()
             || self.must_settle
             || self.must_find
@@ -43,7 +43,7 @@ impl Session {
     /// The store has given this session a place in line, or renewed it.
     pub(super) fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
-        if planted(Bug::QueueHintLost) {
+        if planted(Mistake::QueueHintLost) {
             self.look_at = None;
         }
         // A call or a request to watch may have come while the answer was under way. The earlier
@@ -53,7 +53,7 @@ impl Session {
         self.look_by(now + PLACE_TTL / 3 - PLACE_TTL / 30 * draw / 1024);
     }
 
-    /// Returns whether the store, and not the lack of items, kept a wish waiting until its
+    /// Returns whether the store, and not the lack of items, kept a want waiting until its
     /// deadline.
     pub(super) fn is_store_silent(&self, now: Micros, pop: PopId) -> bool {
         let unanswered_for = self.sent.as_ref().map_or(0, |sent| now.saturating_sub(sent.first_at));

@@ -1,8 +1,8 @@
 //! What the program wants of the session: items, and an end to deliveries.
 
 use super::{
-    PendingAsk, Session,
-    event::{AskId, DeliveryEnd, Event, Loss, PopId, Wish},
+    PendingOneOff, Session,
+    event::{DeliveryEnd, Event, Loss, OneOffId, PopId, Want},
     poppers::Popper,
 };
 use crate::{
@@ -15,17 +15,17 @@ use crate::{
 
 impl Session {
     /// Sends a request that is not about items to work on. An [`Event::Answer`] tells the result.
-    pub fn ask(&mut self, now: Micros, request: Request) -> AskId {
-        let id = AskId(self.next_id());
-        self.asks.push_back(PendingAsk { id, request, at: now });
+    pub fn one_off(&mut self, now: Micros, request: Request) -> OneOffId {
+        let id = OneOffId(self.next_id());
+        self.one_offs.push_back(PendingOneOff { id, request, at: now });
         id
     }
 
     /// Asks for items. An [`Event::Delivered`] has them.
-    pub fn pop(&mut self, wish: Wish) -> PopId {
+    pub fn pop(&mut self, want: Want) -> PopId {
         let id = PopId(self.next_id());
-        let ttl = wish.ttl.min(self.config.longest_lease);
-        self.poppers.add(id, Wish { ttl, ..wish });
+        let ttl = want.ttl.min(self.config.longest_lease);
+        self.poppers.add(id, Want { ttl, ..want });
         self.pop_due = true;
         id
     }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     id::{LeaseId, Ticket},
     name::Name,
-    planted::{Bug, planted},
+    planted::{Mistake, planted},
     request::{Batch, Renew, Request, Whom},
     time::Micros,
 };
@@ -99,7 +99,7 @@ impl Session {
             return;
         }
         let Some(first) = desk.first_in_line() else { return };
-        let (lease, ticket, ttl) = (first.lease, first.ticket, first.wish.ttl);
+        let (lease, ticket, ttl) = (first.lease, first.ticket, first.want.ttl);
         let (margin, whom) = (config.stated_margin(ttl), Whom::Tickets(Vec::from([ticket])));
         let renew = Request::Renew(Renew { lease, ttl, margin, whom });
         draft.push(BatchPart::Ahead { lease, ticket }, renew);
@@ -109,7 +109,7 @@ impl Session {
     pub(super) fn draft_places(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let ttl = self.config.waiter_ttl;
         let desk = self.desk(name);
-        if planted(Bug::WaitsForWakeups) {
+        if planted(Mistake::WaitsForWakeups) {
             desk.waiters_due = None;
         }
         // Places that are due soon go along with what is sent anyway, which saves a call.

@@ -5,7 +5,7 @@ use alloc::{collections::VecDeque, string::String};
 use super::{
     super::{
         Session, SessionConfig,
-        event::Wish,
+        event::Want,
         record::{Phase, Record, TicketExit},
         sent::BatchPart,
     },
@@ -23,14 +23,15 @@ impl Session {
     pub(super) fn draft_as_nobody(&mut self, name: &Name) -> Draft {
         let desk = self.desk(name);
         let mut draft = Draft::default();
-        let asks = core::mem::take(&mut desk.asks);
-        let (nobodys, ours): (VecDeque<_>, VecDeque<_>) = asks.into_iter().partition(|ask| ask.2);
-        desk.asks = ours;
-        for (ask, request, as_nobody) in nobodys {
+        let one_offs = core::mem::take(&mut desk.one_offs);
+        let (nobodys, ours): (VecDeque<_>, VecDeque<_>) =
+            one_offs.into_iter().partition(|one_off| one_off.2);
+        desk.one_offs = ours;
+        for (one_off, request, as_nobody) in nobodys {
             if draft.is_full() {
-                desk.asks.push_back((ask, request, as_nobody));
+                desk.one_offs.push_back((one_off, request, as_nobody));
             } else {
-                draft.push(BatchPart::Ask(ask), request);
+                draft.push(BatchPart::OneOff(one_off), request);
             }
         }
         draft
@@ -66,7 +67,7 @@ fn request_for(
     store_now: Option<Micros>,
 ) -> (BatchPart, Request) {
     let ticket = record.ticket;
-    let ttl = record.wish.ttl;
+    let ttl = record.want.ttl;
     let not_after = store_now.map(|store_now| store_now + life(ttl));
     match (record.phase, record.exit) {
         (Phase::Leaving, TicketExit::Release) => {
@@ -90,7 +91,7 @@ fn request_for(
         }
         _ if record.is_attaching => {
             let (lease, margin) = (record.lease, config.stated_margin(ttl));
-            let about = String::from(&*record.wish.about);
+            let about = String::from(&*record.want.about);
             let attach = Attach { ticket, lease, ttl, margin, not_after, about };
             (BatchPart::Attach(ticket, lease), Request::Attach(attach))
         }
@@ -107,7 +108,7 @@ fn acquire_of(
     waiter_lease: LeaseId,
     not_after: Option<Micros>,
 ) -> Acquire {
-    let Wish { permits, kind, wishes, limit, enqueue, priority, ttl, about, .. } = &record.wish;
+    let Want { permits, kind, wishes, limit, enqueue, priority, ttl, about, .. } = &record.want;
     Acquire {
         ticket: record.ticket,
         kind: *kind,

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{TTL, granted, replies, wish};
+use super::{TTL, granted, replies, want};
 use crate::{
     id::{Fence, Inbox, Ticket},
     name::Name,
@@ -25,7 +25,7 @@ impl Turns {
     fn new() -> Self {
         let mut session = Session::new(Inbox(7), SessionConfig::default());
         let name = Name::new("n").unwrap();
-        let holder = session.acquire(0, &name, wish(1, 1, TTL));
+        let holder = session.acquire(0, &name, want(1, 1, TTL));
         let mut turns = Self { session, name, holder, waiter: holder };
         turns.answer([grant(holder)].into());
         turns.stand_in_line();
@@ -43,7 +43,7 @@ impl Turns {
     }
 
     fn stand_in_line(&mut self) {
-        let ticket = self.session.acquire(0, &self.name, wish(1, 1, TTL));
+        let ticket = self.session.acquire(0, &self.name, want(1, 1, TTL));
         self.waiter = ticket;
         self.answer([Reply::Queued { ticket, waiting: 1, limit: 1 }].into());
     }

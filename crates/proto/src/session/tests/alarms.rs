@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 
 use super::{
     net::{Fate, Net},
-    wish,
+    want,
 };
 use crate::{
-    session::{Event, JumpBound, SessionConfig, Wish},
+    session::{Event, JumpBound, SessionConfig, Want},
     time::{MAX_TTL, MILLISECOND, MIN_TTL, Micros, SECOND, UNBOUNDED},
 };
 
@@ -74,9 +74,9 @@ fn wanted_certain(config: &SessionConfig, ttl: Micros) -> Micros {
 /// ttls.
 fn hand_over_at(config: &SessionConfig, ttl: Micros, age: Micros, lag: Micros) -> Net {
     let mut net = net(2, age, config, lag);
-    let first = net.acquire(0, wish(1, 1, MAX_TTL));
+    let first = net.acquire(0, want(1, 1, MAX_TTL));
     net.run_for(20 * lag);
-    let second = net.acquire(1, wish(1, 1, ttl));
+    let second = net.acquire(1, want(1, 1, ttl));
     net.run_for(20 * lag + age);
     net.release(0, first);
     net.run_for(2 * ttl.min(config.longest_lease));
@@ -119,7 +119,7 @@ fn a_permit_that_joins_others_of_its_client_lasts_as_long_as_the_first() {
         let lag = ttl.min(30 * SECOND) / 200;
         let mut net = net(1, ttl, &config, lag);
         for _ in 0..60 {
-            net.acquire(0, wish(1, 1000, ttl));
+            net.acquire(0, want(1, 1000, ttl));
             net.run_for(ttl / 17);
         }
         assert_eq!(alarms(&net), [], "{ttl}");
@@ -149,9 +149,9 @@ fn a_store_that_is_silent_right_after_a_hand_over_costs_nothing_but_time() {
     let config = SessionConfig::default();
     for silent in [1, 4, 6, 12].map(|seconds| seconds * SECOND) {
         let mut net = net(2, 7, &config, MILLISECOND);
-        let first = net.acquire(0, wish(1, 1, 30 * SECOND));
+        let first = net.acquire(0, want(1, 1, 30 * SECOND));
         net.run_for(SECOND);
-        let second = net.acquire(1, wish(1, 1, 30 * SECOND));
+        let second = net.acquire(1, want(1, 1, 30 * SECOND));
         net.run_for(4_900 * MILLISECOND);
         net.release(0, first);
         net.run_for(MILLISECOND); // the wakeup is under way
@@ -167,10 +167,10 @@ fn a_store_that_is_silent_right_after_a_hand_over_costs_nothing_but_time() {
 #[test]
 fn a_wait_that_is_over_while_a_grant_is_not_proved_is_over() {
     let mut net = net(2, 7, &SessionConfig::default(), MILLISECOND);
-    let first = net.acquire(0, wish(1, 1, 30 * SECOND));
+    let first = net.acquire(0, want(1, 1, 30 * SECOND));
     net.run_for(SECOND);
     let deadline = Some(net.now + 3 * SECOND);
-    let second = net.acquire(1, Wish { deadline, ..wish(1, 1, 30 * SECOND) });
+    let second = net.acquire(1, Want { deadline, ..want(1, 1, 30 * SECOND) });
     net.run_for(SECOND);
     net.release(0, first);
     net.run_for(MILLISECOND);
@@ -187,12 +187,12 @@ fn a_wait_that_is_over_while_a_grant_is_not_proved_is_over() {
 fn requests_as_nobody_without_end_hold_up_no_renewal() {
     for ttl in [SECOND, 30 * SECOND] {
         let mut net = net(1, 7, &SessionConfig::default(), ttl / 100);
-        let ticket = net.acquire(0, wish(1, 2, ttl));
+        let ticket = net.acquire(0, want(1, 2, ttl));
         net.run_for(ttl / 10);
         let (mut asked, began) = (Vec::new(), net.now);
         while net.now < began + 3 * ttl {
             while asked.len() < net.answered() + 2 {
-                asked.push(net.ask_as_nobody(0));
+                asked.push(net.one_off_as_nobody(0));
             }
             net.run_for(ttl / 200);
         }

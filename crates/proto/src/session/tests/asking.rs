@@ -3,7 +3,7 @@
 use super::{
     TTL,
     net::{Fate, Net},
-    wish,
+    want,
 };
 use crate::{
     AskHolder, HandOverAsk, LeaseId, Request, Ticket,
@@ -14,7 +14,7 @@ use crate::{
 /// Two sessions, of which the first holds three tickets under one lease.
 fn held() -> (Net, [Ticket; 3]) {
     let mut net = Net::new(2, 7);
-    let tickets = [(); 3].map(|()| net.acquire(0, wish(1, 3, TTL)));
+    let tickets = [(); 3].map(|()| net.acquire(0, want(1, 3, TTL)));
     net.run_for(SECOND);
     assert!(tickets.iter().all(|ticket| net.holds(0, *ticket)));
     (net, tickets)
@@ -23,7 +23,7 @@ fn held() -> (Net, [Ticket; 3]) {
 fn ask(net: &mut Net, ticket: Ticket, reason: &str) {
     let ask = HandOverAsk::new("eve", reason).unwrap();
     let request = Request::AskHolder(AskHolder { ticket, lease: LeaseId::from(ticket), ask });
-    net.ask(1, request);
+    net.one_off(1, request);
 }
 
 /// When the holder was told of what, in order.

@@ -3,7 +3,7 @@
 use super::{
     TTL,
     net::{Fate, Net},
-    wish,
+    want,
 };
 use alloc::vec;
 
@@ -19,7 +19,7 @@ use crate::{
 /// A net of this many sessions, of which the first holds a ticket.
 fn held(sessions: usize) -> (Net, Ticket) {
     let mut net = Net::new(sessions, 7);
-    let ticket = net.acquire(0, wish(1, 1, TTL));
+    let ticket = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     assert!(net.holds(0, ticket));
     (net, ticket)
@@ -36,14 +36,14 @@ fn lost_at(net: &Net, who: usize) -> Option<(Micros, Loss)> {
 fn the_holder_of_a_ticket_that_another_attaches_to_is_told_at_once_and_can_free_nothing() {
     let (mut net, ticket) = held(3);
     let (before, began) = (net.fence(ticket), net.now);
-    net.attach(1, ticket, wish(1, 1, TTL));
+    net.attach(1, ticket, want(1, 1, TTL));
     net.run_for(SECOND);
     let (at, loss) = lost_at(&net, 0).unwrap();
     assert_eq!(loss, Loss::Ended(Cause::Attached));
     assert!(at - began <= 10 * MILLISECOND, "told after {} us", at - began);
     assert!(net.fence(ticket) > before && net.holders_of(ticket) == [1]);
     net.release(0, ticket);
-    let waiter = net.acquire(2, wish(1, 1, TTL));
+    let waiter = net.acquire(2, want(1, 1, TTL));
     net.run_for(3 * TTL);
     assert!(net.holds(1, ticket) && !net.holds(2, waiter));
     net.release(1, ticket);
@@ -57,7 +57,7 @@ fn a_holder_that_was_not_told_learns_of_it_by_its_next_renewal() {
     net.fate = Fate { lose_wakeups: true, ..Fate::default() };
     while net.holders_of(ticket) != [1] {
         // Wakeups are lost at random: until this one is.
-        net.attach(1, ticket, wish(1, 1, TTL));
+        net.attach(1, ticket, want(1, 1, TTL));
         net.run_for(TTL / 3 + SECOND);
     }
     assert!(net.sessions[0].is_idle());
@@ -67,12 +67,12 @@ fn a_holder_that_was_not_told_learns_of_it_by_its_next_renewal() {
 fn a_session_that_attaches_to_its_own_ticket_has_the_new_grant_only() {
     let (mut net, ticket) = held(2);
     let before = net.fence(ticket);
-    net.attach(0, ticket, wish(1, 1, TTL));
+    net.attach(0, ticket, want(1, 1, TTL));
     assert_eq!(lost_at(&net, 0).unwrap().1, Loss::Ended(Cause::Attached));
     net.run_for(3 * TTL);
     assert!(net.holds(0, ticket) && net.fence(ticket) > before);
     net.release(0, ticket);
-    let next = net.acquire(1, wish(1, 1, TTL));
+    let next = net.acquire(1, want(1, 1, TTL));
     net.run_for(SECOND);
     assert!(net.holds(1, next) && net.sessions[0].is_idle());
 }
@@ -82,8 +82,8 @@ fn of_two_sessions_that_attach_to_a_detached_ticket_the_first_is_told_of_the_sec
     let (mut net, ticket) = held(3);
     net.detach(0, ticket);
     net.run_for(SECOND);
-    net.attach(1, ticket, wish(1, 1, TTL));
-    net.attach(2, ticket, wish(1, 1, TTL));
+    net.attach(1, ticket, want(1, 1, TTL));
+    net.attach(2, ticket, want(1, 1, TTL));
     net.run_for(SECOND);
     let holders = net.holders_of(ticket);
     let [holder] = holders[..] else { panic!("{holders:?} hold it") };
@@ -95,8 +95,8 @@ fn two_tasks_of_a_session_that_attach_to_one_ticket_get_it_one_after_the_other()
     let (mut net, ticket) = held(2);
     net.detach(0, ticket);
     net.run_for(SECOND);
-    net.attach(1, ticket, wish(1, 1, TTL));
-    net.attach(1, ticket, wish(1, 1, TTL));
+    net.attach(1, ticket, want(1, 1, TTL));
+    net.attach(1, ticket, want(1, 1, TTL));
     net.run_for(SECOND);
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Ended(Cause::Attached) };
     assert!(net.told.iter().any(|told| told.2 == refused));
@@ -113,10 +113,10 @@ fn a_late_wakeup_about_an_abandoned_grant_takes_nothing_from_its_new_holder() {
     let late = |what| Wakeup { inbox, name: name.clone(), ticket, what };
     net.sessions[0].handle_wakeup(net.now, late(What::Granted { fence, slots, limit: 1 }));
     net.run_for(SECOND);
-    net.attach(1, ticket, wish(1, 1, TTL));
+    net.attach(1, ticket, want(1, 1, TTL));
     net.run_for(SECOND);
     assert!(net.holds(1, ticket) && net.sessions[0].is_idle());
-    net.attach(0, ticket, wish(1, 1, TTL));
+    net.attach(0, ticket, want(1, 1, TTL));
     net.run_for(SECOND);
     net.sessions[0].handle_wakeup(net.now, late(What::Ended(Cause::Attached)));
     net.run_for(TTL);
@@ -129,7 +129,7 @@ fn a_late_wakeup_about_an_abandoned_grant_takes_nothing_from_its_new_holder() {
 fn an_attach_whose_end_overtakes_its_answer_is_handed_over_on_a_proof_only() {
     let (inbox, ticket, name) = (Inbox(9 << 64), Ticket(5), crate::Name::new("n").unwrap());
     let mut session = Session::new(inbox, SessionConfig::default());
-    session.attach(SECOND, &name, ticket, wish(1, 1, TTL)).unwrap();
+    session.attach(SECOND, &name, ticket, want(1, 1, TTL)).unwrap();
     let call = session.poll_call(SECOND).unwrap();
     let what = What::Ended(Cause::Attached);
     session.handle_wakeup(SECOND, Wakeup { inbox, name, ticket, what });
@@ -152,7 +152,7 @@ fn an_attach_whose_end_overtakes_its_answer_is_handed_over_on_a_proof_only() {
 fn an_attach_that_is_given_up_before_it_is_answered_takes_nothing_from_the_holder() {
     let (mut net, ticket) = held(2);
     net.fate = Fate { cut_off: Some(1), ..Fate::default() };
-    net.attach(1, ticket, wish(1, 1, TTL));
+    net.attach(1, ticket, want(1, 1, TTL));
     net.run_for(SECOND);
     net.cancel(1, ticket);
     net.fate = Fate::default();
@@ -215,7 +215,7 @@ fn an_attach_by_the_wrong_name_ends_no_hold_of_another_name() {
     let (mut net, ticket) = held(1);
     let session = &mut net.sessions[0];
     let other = Name::new("another").unwrap();
-    let refused = session.attach(net.now, &other, ticket, wish(1, 1, TTL));
+    let refused = session.attach(net.now, &other, ticket, want(1, 1, TTL));
     assert_eq!(refused, Err(AcquireRefusal::Unknown));
     assert!(session.poll_event().is_none());
     net.run_for(TTL);

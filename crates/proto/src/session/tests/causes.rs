@@ -11,7 +11,7 @@ use super::{
 /// `fate` says from `silent_from` after the request on.
 fn refusal_at_deadline(wait: Micros, silent_from: Option<Micros>) -> AcquireRefusal {
     let mut net = Net::new(2, 7);
-    net.acquire(0, wish(1, 1, TTL));
+    net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     let deadline = Some(net.now + wait);
     let start = net.now;
@@ -19,7 +19,7 @@ fn refusal_at_deadline(wait: Micros, silent_from: Option<Micros>) -> AcquireRefu
     if silent_from == Some(0) {
         net.fate = silence;
     }
-    net.acquire(1, Wish { deadline, ..wish(1, 1, TTL) });
+    net.acquire(1, Want { deadline, ..want(1, 1, TTL) });
     if let Some(from) = silent_from {
         net.run_for(from);
         net.fate = silence;
@@ -57,11 +57,11 @@ fn a_store_that_falls_silent_for_long_while_somebody_waits_is_named() {
 #[test]
 fn a_grant_that_comes_too_late_to_be_proved_is_no_silence_of_the_store() {
     let (mut net, lag) = (Net::new(2, 7), 10 * MILLISECOND);
-    let held = net.acquire(0, wish(1, 1, TTL));
+    let held = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     net.fate = Fate { lag, ..Fate::default() };
     let deadline = Some(net.now + SECOND + 3 * lag);
-    let late = net.acquire(1, Wish { deadline, ..wish(1, 1, TTL) });
+    let late = net.acquire(1, Want { deadline, ..want(1, 1, TTL) });
     net.run_for(SECOND);
     net.release(0, held);
     net.run_for(SECOND);
@@ -74,7 +74,7 @@ fn a_grant_that_comes_too_late_to_be_proved_is_no_silence_of_the_store() {
 #[test]
 fn an_unanswered_release_is_not_reported_as_too_late() {
     let mut net = Net::new(1, 7);
-    let ticket = net.acquire(0, wish(1, 1, TTL));
+    let ticket = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     net.fate.lose_requests = 100;
     net.release(0, ticket);
@@ -88,7 +88,7 @@ fn an_unanswered_release_is_not_reported_as_too_late() {
 #[test]
 fn a_release_whose_answer_was_lost_and_that_the_store_has_forgotten_is_unknown() {
     let mut net = Net::new(1, 7);
-    let ticket = net.acquire(0, wish(1, 1, TTL));
+    let ticket = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     net.fate.lose_replies = 100;
     net.release(0, ticket);

@@ -3,7 +3,7 @@
 use alloc::{collections::VecDeque, vec::Vec};
 use std::format;
 
-use super::{TTL, net::Net, replies, wish};
+use super::{TTL, net::Net, replies, want};
 use crate::{
     id::{Fence, Inbox, Ticket},
     name::Name,
@@ -16,7 +16,7 @@ use crate::{
 #[test]
 fn an_uncontended_permit_costs_two_calls() {
     let mut net = Net::new(1, 7);
-    let ticket = net.acquire(0, wish(1, 1, TTL));
+    let ticket = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     assert!(net.holds(0, ticket));
     net.release(0, ticket);
@@ -28,9 +28,9 @@ fn an_uncontended_permit_costs_two_calls() {
 #[test]
 fn a_contended_permit_costs_three_calls_and_a_wakeup() {
     let mut net = Net::new(2, 7);
-    let first = net.acquire(0, wish(1, 1, TTL));
+    let first = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
-    let second = net.acquire(1, wish(1, 1, TTL));
+    let second = net.acquire(1, want(1, 1, TTL));
     net.run_for(SECOND);
     assert!(net.holds(0, first) && !net.holds(1, second));
     net.release(0, first);
@@ -42,7 +42,7 @@ fn a_contended_permit_costs_three_calls_and_a_wakeup() {
 #[test]
 fn requests_of_many_tasks_share_calls_and_a_renewal() {
     let mut net = Net::new(1, 7);
-    let tickets: Vec<_> = (0..1000).map(|_| net.acquire(0, wish(1, 1000, TTL))).collect();
+    let tickets: Vec<_> = (0..1000).map(|_| net.acquire(0, want(1, 1000, TTL))).collect();
     net.run_for(SECOND);
     assert!(tickets.iter().all(|&ticket| net.holds(0, ticket)));
     assert!(net.calls <= 16, "{} calls", net.calls);
@@ -55,10 +55,10 @@ fn requests_of_many_tasks_share_calls_and_a_renewal() {
 #[test]
 fn a_thousand_waiters_of_one_client_cost_a_call_every_five_seconds() {
     let mut net = Net::new(2, 7);
-    net.acquire(0, wish(1, 1, TTL));
+    net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
     for _ in 0..1000 {
-        net.acquire(1, wish(1, 1, TTL));
+        net.acquire(1, want(1, 1, TTL));
     }
     net.run_for(5 * SECOND);
     let before = net.calls;
@@ -69,7 +69,7 @@ fn a_thousand_waiters_of_one_client_cost_a_call_every_five_seconds() {
 #[test]
 fn forty_thousand_permits_of_one_client_outlast_a_disagreement() {
     let mut net = Net::new(1, 7);
-    let tickets: Vec<_> = (0..40_000).map(|_| net.acquire(0, wish(1, 40_000, TTL))).collect();
+    let tickets: Vec<_> = (0..40_000).map(|_| net.acquire(0, want(1, 40_000, TTL))).collect();
     net.run_for(5 * SECOND);
     net.forget_in_session(0, tickets[7]); // the store counts one more than the session does
     net.run_for(2 * TTL);
@@ -85,11 +85,11 @@ fn grant(ticket: Ticket) -> Grant {
 #[test]
 fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     let mut session = Session::new(Inbox(7), SessionConfig::default());
-    let held = session.acquire(0, &Name::new("held").unwrap(), wish(1, 1, TTL));
+    let held = session.acquire(0, &Name::new("held").unwrap(), want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(Reply::Granted(grant(held))));
     for n in 0..5_000 {
-        session.acquire(SECOND, &Name::new(&format!("n{n}")).unwrap(), wish(1, 1, TTL));
+        session.acquire(SECOND, &Name::new(&format!("n{n}")).unwrap(), want(1, 1, TTL));
     }
     let calls: Vec<_> = core::iter::from_fn(|| session.poll_call(SECOND)).collect();
     assert!(calls.len() < 1_000, "{} calls at once", calls.len());
@@ -98,13 +98,13 @@ fn of_very_many_requests_at_once_some_are_under_way_and_renewals_go_first() {
     let renewal = session.poll_call(TTL / 3).unwrap();
     assert!(matches!(&*renewal.batch.requests, [Request::Renew(_)]), "{renewal:?}");
     let busy = |ticket| Reply::Busy { ticket, why: Busy::Full, limit: 1, held: 1, waiting: 0 };
-    let [Request::Acquire(ask)] = &*calls[0].batch.requests else { panic!() };
-    session.handle_replies(TTL / 3, calls[0].id, replies(busy(ask.ticket)));
+    let [Request::Acquire(want)] = &*calls[0].batch.requests else { panic!() };
+    session.handle_replies(TTL / 3, calls[0].id, replies(busy(want.ticket)));
     let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
     session.handle_failure(TTL / 3, renewal.id, failure);
     let next = session.poll_call(TTL / 3).unwrap();
-    let [Request::Acquire(ask)] = &*next.batch.requests else { panic!("{next:?}") };
-    assert_eq!(ask.not_after, Some((TTL / 3 - SECOND) + 10 * SECOND), "from when it was sent");
+    let [Request::Acquire(want)] = &*next.batch.requests else { panic!("{next:?}") };
+    assert_eq!(want.not_after, Some((TTL / 3 - SECOND) + 10 * SECOND), "from when it was sent");
 }
 
 /// A session whose names all have a request that waits for its turn, and one that holds a permit
@@ -115,13 +115,13 @@ fn a_quiet_name_is_renewed_while_thousands_of_busy_names_want_calls() {
     let quiet = Name::new("quiet").unwrap();
     let names: Vec<Name> = (0..5_000).map(|n| Name::new(&format!("n{n:04}")).unwrap()).collect();
     for name in names.iter().chain([&quiet]) {
-        session.acquire(0, name, wish(1, 1, TTL));
+        session.acquire(0, name, want(1, 1, TTL));
         let call = session.poll_call(0).unwrap();
-        let [Request::Acquire(ask)] = &*call.batch.requests else { panic!() };
-        session.handle_replies(0, call.id, replies(Reply::Granted(grant(ask.ticket))));
+        let [Request::Acquire(want)] = &*call.batch.requests else { panic!() };
+        session.handle_replies(0, call.id, replies(Reply::Granted(grant(want.ticket))));
     }
     for name in &names {
-        session.acquire(SECOND, name, wish(1, 1, TTL));
+        session.acquire(SECOND, name, want(1, 1, TTL));
     }
     let mut calls: VecDeque<_> = core::iter::from_fn(|| session.poll_call(SECOND)).collect();
     assert!(
@@ -136,15 +136,15 @@ fn a_quiet_name_is_renewed_while_thousands_of_busy_names_want_calls() {
         let name = call.batch.name.clone();
         is_renewed |= name == quiet;
         let answers = call.batch.requests.iter().map(|request| match request {
-            Request::Acquire(ask) => {
-                let ticket = ask.ticket;
+            Request::Acquire(want) => {
+                let ticket = want.ticket;
                 Reply::Busy { ticket, why: Busy::Full, limit: 1, held: 1, waiting: 0 }
             }
             _ => Reply::Renewed { valid_for: Some(TTL) },
         });
         let replies = answers.collect();
         let answers = Replies { now: 0, replies, backlog: false, look_in: None };
-        session.acquire(now, &name, wish(1, 1, TTL));
+        session.acquire(now, &name, want(1, 1, TTL));
         session.handle_replies(now, call.id, answers);
         calls.extend(core::iter::from_fn(|| session.poll_call(now)));
     }
@@ -156,7 +156,7 @@ fn ttls_that_were_used_once_leave_nothing_behind() {
     let mut session = Session::new(Inbox(7), SessionConfig::default());
     let name = Name::new("n").unwrap();
     for n in 0..10_000 {
-        let ticket = session.acquire(0, &name, wish(1, 1, TTL + n));
+        let ticket = session.acquire(0, &name, want(1, 1, TTL + n));
         session.cancel(0, ticket); // nothing was sent
         let kept: usize = session.shelf.iter().map(|(_, kept)| kept.len()).sum();
         assert!(kept <= 64, "{kept} series after {n} ttls");

@@ -10,7 +10,7 @@ use crate::{
     time::{Micros, SECOND},
 };
 
-use super::{TTL, replies, wish};
+use super::{TTL, replies, want};
 
 const INBOX: Inbox = Inbox(7);
 
@@ -58,7 +58,7 @@ fn cancels(batches: &[Batch], of: Ticket) -> bool {
 #[test]
 fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_knows_of() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let asked = session.poll_call(0).expect("it is asked for");
     session.handle_wakeup(SECOND, ended(&name, ticket));
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Ended(Cause::Expired) };
@@ -72,7 +72,7 @@ fn an_old_word_of_an_end_that_overtakes_a_grant_leaves_no_permit_that_nobody_kno
 #[test]
 fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let asked = session.poll_call(0).expect("it is asked for");
     session.handle_replies(0, asked.id, replies(granted(ticket)));
     assert!(matches!(events(&mut session)[..], [Event::Acquired { .. }]));
@@ -85,9 +85,9 @@ fn what_is_said_to_be_over_is_given_up_at_the_store_too() {
 }
 
 /// A permit of slots 0 to 2 of which slot 0 is being given back, and the call that does so.
-fn part_given_back() -> (Session, Ticket, crate::session::Call) {
+fn part_released() -> (Session, Ticket, crate::session::Call) {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(3, 3, TTL));
+    let ticket = session.acquire(0, &name, want(3, 3, TTL));
     let call = session.poll_call(0).unwrap();
     let Reply::Granted(grant) = granted(ticket) else { unreachable!() };
     let grant = Grant { slots: Slots::range(0, 2), limit: 3, ..grant };
@@ -107,7 +107,7 @@ fn a_part_that_the_store_no_longer_has_is_the_loss_of_the_rest() {
         (ended_by(Cause::Released), true, Loss::Ended(Cause::Released)),
     ] as [(fn(Ticket) -> Reply, bool, Loss); 3]
     {
-        let (mut session, ticket, call) = part_given_back();
+        let (mut session, ticket, call) = part_released();
         session.handle_replies(SECOND, call.id, replies(reply(ticket)));
         let released = Event::Released { ticket, was_held, left: 0, given: given.clone() };
         assert_eq!(events(&mut session), [released, Event::Lost { ticket, loss }]);
@@ -124,7 +124,7 @@ fn ended_by(cause: Cause) -> fn(Ticket) -> Reply {
 
 #[test]
 fn the_rest_of_a_part_that_went_back_is_kept() {
-    let (mut session, ticket, call) = part_given_back();
+    let (mut session, ticket, call) = part_released();
     session.handle_replies(SECOND, call.id, replies(Reply::Released { ticket, left: 2 }));
     let given = Some(Slots::range(0, 0));
     let released = Event::Released { ticket, was_held: true, left: 2, given };

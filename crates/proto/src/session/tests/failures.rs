@@ -8,7 +8,7 @@ use crate::{
     time::{Micros, SECOND},
 };
 
-use super::{TTL, replies, wish};
+use super::{TTL, replies, want};
 
 /// Of a store that will answer the same whenever it is asked: it is damaged.
 const FOR_GOOD: CallFailure =
@@ -42,7 +42,7 @@ fn events(session: &mut Session) -> Vec<Event> {
 #[test]
 fn a_store_that_fails_for_good_is_asked_and_told_once() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let sent = fail_all(&mut session, 0);
     assert_eq!(sent.len(), 2, "the request, and that it is not wanted any more: {sent:?}");
     let refused = Event::Refused { ticket, refusal: AcquireRefusal::Store };
@@ -53,7 +53,7 @@ fn a_store_that_fails_for_good_is_asked_and_told_once() {
 #[test]
 fn a_waiter_learns_that_the_store_fails_for_good() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
     fail_all(&mut session, 0);
@@ -64,7 +64,7 @@ fn a_waiter_learns_that_the_store_fails_for_good() {
 
 fn held() -> (Session, Ticket) {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     let slots = "0".parse().unwrap();
     let grant = crate::Grant {
@@ -111,7 +111,7 @@ const FULL: CallFailure = CallFailure { maybe_executed: false, is_passing: true,
 #[test]
 fn a_store_without_room_is_told_at_once_and_asked_no_more() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_failure(0, call.id, FULL);
     assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: AcquireRefusal::Store }]);
@@ -121,7 +121,7 @@ fn a_store_without_room_is_told_at_once_and_asked_no_more() {
 #[test]
 fn what_may_have_got_into_a_store_before_it_was_full_is_taken_back() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_failure(0, call.id, CallFailure { maybe_executed: true, ..FULL });
     assert_eq!(events(&mut session), [Event::Refused { ticket, refusal: AcquireRefusal::Store }]);
@@ -139,7 +139,7 @@ fn what_may_have_got_into_a_store_before_it_was_full_is_taken_back() {
 #[test]
 fn a_waiter_learns_that_the_store_has_no_room() {
     let (mut session, name) = session();
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
     events(&mut session);

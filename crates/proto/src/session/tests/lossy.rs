@@ -3,7 +3,7 @@
 use super::{
     TTL,
     net::{Fate, Net},
-    wish,
+    want,
 };
 use crate::{
     session::{JumpBound, SessionConfig},
@@ -48,10 +48,10 @@ fn believed_after_a_cut(count_from_reply: bool) -> u32 {
     let config = SessionConfig { clock_bound: JumpBound::Off, ..SessionConfig::default() };
     let mut net = Net::with(2, 7, &config);
     net.fate = Fate { lag: 300 * MILLISECOND, count_from_reply, ..Fate::default() };
-    net.acquire(0, wish(1, 1, 3 * SECOND));
+    net.acquire(0, want(1, 1, 3 * SECOND));
     net.run_for(700 * MILLISECOND); // granted, and not yet renewed
     net.fate = Fate { cut_off: Some(0), count_from_reply, ..Fate::default() };
-    net.acquire(1, wish(1, 1, 3 * SECOND));
+    net.acquire(1, want(1, 1, 3 * SECOND));
     let moments = (0..600).map(|_| {
         net.run_for(10 * MILLISECOND);
         net.believed()

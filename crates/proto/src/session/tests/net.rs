@@ -10,7 +10,7 @@ use alloc::{
 use crate::{
     Batch, Fence, Inbox, MemoryState, Name, Request, State, Ticket,
     id::mix,
-    session::{AskId, Event, Session, SessionConfig, Wish},
+    session::{Event, OneOffId, Session, SessionConfig, Want},
     time::{MILLISECOND, Micros, SECOND},
 };
 use links::Parcel;
@@ -81,16 +81,16 @@ impl Net {
         }
     }
 
-    pub(super) fn acquire(&mut self, who: usize, wish: Wish) -> Ticket {
+    pub(super) fn acquire(&mut self, who: usize, want: Want) -> Ticket {
         let name = self.name.clone();
-        let ticket = self.sessions[who].acquire(self.now, &name, wish);
+        let ticket = self.sessions[who].acquire(self.now, &name, want);
         self.wanted.insert((ticket, who));
         ticket
     }
 
-    pub(super) fn attach(&mut self, who: usize, ticket: Ticket, wish: Wish) {
+    pub(super) fn attach(&mut self, who: usize, ticket: Ticket, want: Want) {
         let name = self.name.clone();
-        if self.sessions[who].attach(self.now, &name, ticket, wish).is_ok() {
+        if self.sessions[who].attach(self.now, &name, ticket, want).is_ok() {
             self.listen(who);
             self.wanted.insert((ticket, who));
         }
@@ -104,7 +104,7 @@ impl Net {
     /// Somebody asks as nobody.
     pub(super) fn operate(&mut self, who: usize, request: Request) {
         let name = self.name.clone();
-        self.sessions[who].ask(self.now, &name, request, true);
+        self.sessions[who].one_off(self.now, &name, request, true);
     }
 
     pub(super) fn release(&mut self, who: usize, ticket: Ticket) {
@@ -117,18 +117,18 @@ impl Net {
         self.sessions[who].cancel(self.now, ticket);
     }
 
-    /// A question that does not carry the session's inbox.
-    pub(super) fn ask_as_nobody(&mut self, who: usize) -> AskId {
-        self.ask(who, Request::Inspect { rows: 0 })
+    /// A one-off request that does not carry the session's inbox.
+    pub(super) fn one_off_as_nobody(&mut self, who: usize) -> OneOffId {
+        self.one_off(who, Request::Inspect { rows: 0 })
     }
 
     /// Sends a request of an operator.
-    pub(super) fn ask(&mut self, who: usize, request: Request) -> AskId {
+    pub(super) fn one_off(&mut self, who: usize, request: Request) -> OneOffId {
         let name = self.name.clone();
-        self.sessions[who].ask(self.now, &name, request, true)
+        self.sessions[who].one_off(self.now, &name, request, true)
     }
 
-    /// How many questions were answered.
+    /// How many one-off requests were answered.
     pub(super) fn answered(&self) -> usize {
         let is_answer = |event: &Event| matches!(event, Event::Answer { .. });
         self.told.iter().filter(|(_, _, event)| is_answer(event)).count()
@@ -202,7 +202,7 @@ impl Net {
         match self.draw(3) {
             0 => {
                 let permits = 1 + self.draw(2) as u32;
-                self.acquire(who, super::wish(permits, limit, ttl));
+                self.acquire(who, super::want(permits, limit, ttl));
             }
             1 => {
                 let mine = self.held.keys().find(|key| key.1 == who).map(|key| key.0);
@@ -222,11 +222,11 @@ impl Net {
     pub(super) fn hand_around(&mut self, tickets: &mut Vec<Ticket>, limit: u32) {
         let who = self.draw(self.sessions.len() as u64) as usize;
         let some = self.draw(tickets.len() as u64 + 1) as usize;
-        let (wish, some) = (super::wish(1, limit, super::TTL), tickets.get(some).copied());
+        let (want, some) = (super::want(1, limit, super::TTL), tickets.get(some).copied());
         match (self.draw(4), some) {
             (0, Some(ticket)) if self.holds(who, ticket) => self.detach(who, ticket),
-            (1, Some(ticket)) => self.attach(who, ticket, wish),
-            (2, _) => tickets.push(self.acquire(who, wish)),
+            (1, Some(ticket)) => self.attach(who, ticket, want),
+            (2, _) => tickets.push(self.acquire(who, want)),
             _ => self.do_something(limit, super::TTL),
         }
         let pause = self.draw(400) * MILLISECOND;

@@ -1,6 +1,6 @@
 //! From which series a session draws its tickets, and what becomes of one that was overtaken.
 
-use super::{TTL, granted, replies, waiting, wish};
+use super::{TTL, granted, replies, waiting, want};
 use crate::{
     Cause, Grant, Inbox, LeaseId, Name, Reply, Request, Series, Ticket, TicketReply,
     session::{CallFailure, Event, Session, SessionConfig},
@@ -24,11 +24,11 @@ fn grant(ticket: Ticket) -> Reply {
 }
 
 /// Takes a permit and gives it back; the session has nothing to do after that.
-fn take_and_give_back(session: &mut Session, name: &Name, now: Micros) -> (Ticket, LeaseId) {
-    let ticket = session.acquire(now, name, wish(1, 1, TTL));
+fn take_and_release(session: &mut Session, name: &Name, now: Micros) -> (Ticket, LeaseId) {
+    let ticket = session.acquire(now, name, want(1, 1, TTL));
     let call = session.poll_call(now).unwrap();
-    let [Request::Acquire(ask)] = &*call.batch.requests else { panic!("{call:?}") };
-    let lease = ask.lease;
+    let [Request::Acquire(want)] = &*call.batch.requests else { panic!("{call:?}") };
+    let lease = want.lease;
     session.handle_replies(now, call.id, replies(grant(ticket)));
     session.release(now, ticket, None);
     let call = session.poll_call(now).unwrap();
@@ -41,7 +41,7 @@ fn take_and_give_back(session: &mut Session, name: &Name, now: Micros) -> (Ticke
 fn one_permit_after_the_other_draws_ascending_numbers_of_one_series() {
     let (mut session, name) = session();
     for number in 1..=3 {
-        let (ticket, lease) = take_and_give_back(&mut session, &name, SECOND);
+        let (ticket, lease) = take_and_release(&mut session, &name, SECOND);
         assert_eq!(ticket, Series::from(lease).ticket(number));
         assert_eq!(lease.0 as u32, 0);
     }
@@ -51,9 +51,9 @@ fn one_permit_after_the_other_draws_ascending_numbers_of_one_series() {
 fn another_ttl_and_another_name_have_a_series_of_their_own() {
     let (mut session, name) = session();
     let tickets = [
-        session.acquire(0, &name, wish(1, 1, TTL)),
-        session.acquire(0, &name, wish(1, 1, 2 * TTL)),
-        session.acquire(0, &Name::new("m").unwrap(), wish(1, 1, TTL)),
+        session.acquire(0, &name, want(1, 1, TTL)),
+        session.acquire(0, &name, want(1, 1, 2 * TTL)),
+        session.acquire(0, &Name::new("m").unwrap(), want(1, 1, TTL)),
     ];
     let series = tickets.map(Ticket::series);
     assert!(series[0] != series[1] && series[0] != series[2] && series[1] != series[2]);
@@ -68,8 +68,8 @@ fn a_wish_whose_number_was_overtaken_is_asked_for_with_another_and_nobody_is_tol
     let call = session.poll_call(SECOND).unwrap();
     session.handle_replies(SECOND, call.id, replies(Reply::Differs));
     let call = session.poll_call(SECOND).unwrap();
-    assert!(matches!(&*call.batch.requests, [Request::Acquire(ask)] if ask.ticket == ticket));
-    let later = session.acquire(SECOND, &name, wish(1, 1, TTL));
+    assert!(matches!(&*call.batch.requests, [Request::Acquire(want)] if want.ticket == ticket));
+    let later = session.acquire(SECOND, &name, want(1, 1, TTL));
     let over = Reply::Ended { ticket, cause: Cause::Released };
     session.handle_replies(SECOND, call.id, replies(over));
 
@@ -78,7 +78,7 @@ fn a_wish_whose_number_was_overtaken_is_asked_for_with_another_and_nobody_is_tol
     assert_eq!(session.poll_event(), Some(Event::Renumbered { from: ticket, to }));
     let call = session.poll_call(SECOND).unwrap();
     let asked = call.batch.requests.iter().map(|request| match request {
-        Request::Acquire(ask) => ask.ticket,
+        Request::Acquire(want) => want.ticket,
         other => panic!("{other:?}"),
     });
     assert!(
@@ -99,14 +99,14 @@ fn a_grant_that_was_undone_and_overtaken_is_asked_for_with_another_number() {
     let to = ticket.series().ticket(2);
     assert_eq!(session.poll_event(), Some(Event::Renumbered { from: ticket, to }));
     let call = session.poll_call(SECOND).unwrap();
-    assert!(matches!(&*call.batch.requests, [Request::Acquire(ask)] if ask.ticket == to));
+    assert!(matches!(&*call.batch.requests, [Request::Acquire(want)] if want.ticket == to));
 }
 
 #[test]
 fn what_others_have_ended_is_a_refusal_and_not_asked_for_again() {
     for cause in [Cause::Evicted, Cause::Cancelled, Cause::TooMany, Cause::Attached] {
         let (mut session, name) = session();
-        let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+        let ticket = session.acquire(0, &name, want(1, 1, TTL));
         let call = session.poll_call(0).unwrap();
         session.handle_replies(0, call.id, replies(Reply::Ended { ticket, cause }));
         assert!(matches!(session.poll_event(), Some(Event::Refused { .. })), "{cause:?}");
@@ -117,8 +117,8 @@ fn what_others_have_ended_is_a_refusal_and_not_asked_for_again() {
 #[test]
 fn nothing_joins_a_lease_under_which_something_may_stand_that_was_given_up() {
     let (mut session, name) = session();
-    let (first, _) = take_and_give_back(&mut session, &name, 0);
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let (first, _) = take_and_release(&mut session, &name, 0);
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     assert_eq!(ticket.series(), first.series());
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(grant(ticket)));
@@ -127,6 +127,6 @@ fn nothing_joins_a_lease_under_which_something_may_stand_that_was_given_up() {
     let for_good = CallFailure { maybe_executed: true, is_passing: false, is_full: false };
     session.handle_failure(0, call.id, for_good);
     assert!(session.is_idle());
-    let next = session.acquire(SECOND, &name, wish(1, 1, TTL));
+    let next = session.acquire(SECOND, &name, want(1, 1, TTL));
     assert_ne!(next.series(), first.series());
 }

@@ -6,7 +6,7 @@ use alloc::{format, vec::Vec};
 use super::{
     alarms::ttls,
     net::{Fate, Net},
-    replies, wish,
+    replies, want,
 };
 use crate::{
     id::{Fence, Inbox, Ticket},
@@ -32,7 +32,7 @@ fn a_connection_that_dies_without_a_word_costs_no_permit_whatever_its_ttl_and_th
         for moment in 0..16 {
             let mut net = Net::new(1, moment + 1);
             net.fate = Fate { lag: ttl.min(30 * SECOND) / 200, ..Fate::default() };
-            let ticket = net.acquire(0, wish(1, 2, ttl));
+            let ticket = net.acquire(0, want(1, 2, ttl));
             net.run_for(ttl / 4 + ttl * moment / 40);
             net.fate.dead_way = Some(0);
             net.run_for(2 * ttl);
@@ -49,11 +49,11 @@ fn requests_that_hang_hold_up_no_renewal() {
         for moment in 0..8 {
             let mut net = Net::new(2, moment + 1);
             net.fate = Fate { lag: ttl.min(30 * SECOND) / 200, ..Fate::default() };
-            let ticket = net.acquire(0, wish(1, 1, ttl));
-            let other = net.acquire(1, wish(1, 1, ttl));
+            let ticket = net.acquire(0, want(1, 1, ttl));
+            let other = net.acquire(1, want(1, 1, ttl));
             net.run_for(ttl / 4 + ttl * moment / 80);
             net.fate.dead_way = Some(0);
-            net.acquire(0, wish(1, 1, ttl)); // it hangs, and with it the name
+            net.acquire(0, want(1, 1, ttl)); // it hangs, and with it the name
             net.run_for(ttl);
             assert_eq!(alarms(&net), [] as [&Event; 0], "{ttl} {moment}");
             assert!(net.holds(0, ticket) && !net.holds(1, other), "{ttl} {moment}");
@@ -65,15 +65,15 @@ fn requests_that_hang_hold_up_no_renewal() {
 fn holder(ttl: Micros) -> (Session, Ticket) {
     let (mut session, name) =
         (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
-    let ticket = session.acquire(0, &name, wish(1, 1, ttl));
+    let ticket = session.acquire(0, &name, want(1, 1, ttl));
     let call = session.poll_call(0).unwrap();
     grant(&mut session, &call, ttl);
     (session, ticket)
 }
 
 fn grant(session: &mut Session, call: &Call, ttl: Micros) {
-    let [Request::Acquire(ask)] = &*call.batch.requests else { panic!("{call:?}") };
-    let (ticket, slots) = (ask.ticket, "0".parse().unwrap());
+    let [Request::Acquire(want)] = &*call.batch.requests else { panic!("{call:?}") };
+    let (ticket, slots) = (want.ticket, "0".parse().unwrap());
     let grant = Grant {
         ticket,
         fence: Fence(1),
@@ -119,7 +119,7 @@ fn a_renewal_is_sent_three_times_before_danger_while_nothing_is_answered() {
 fn a_renewal_that_overtakes_a_request_for_a_permit_names_its_tickets() {
     let (mut session, ticket) = holder(30 * SECOND);
     let soon = 100 * MILLISECOND; // a renewal does not go along
-    session.acquire(soon, &Name::new("n").unwrap(), wish(1, 1, 30 * SECOND));
+    session.acquire(soon, &Name::new("n").unwrap(), want(1, 1, 30 * SECOND));
     let hanging = session.poll_call(soon).unwrap();
     assert!(session.poll_call(soon).is_none());
     let (at, call) = next_call(&mut session);
@@ -136,8 +136,8 @@ fn a_renewal_that_overtakes_a_request_for_a_permit_names_its_tickets() {
     session.handle_replies(at, call.id, replies(renewed));
     assert!(matches!(session.poll_event(), Some(Event::Renewed { .. })));
     assert!(session.poll_call(at).is_none(), "the request is still under way");
-    let [Request::Acquire(ask)] = &*hanging.batch.requests else { panic!("{hanging:?}") };
-    let queued = replies(Reply::Queued { ticket: ask.ticket, waiting: 1, limit: 1 });
+    let [Request::Acquire(want)] = &*hanging.batch.requests else { panic!("{hanging:?}") };
+    let queued = replies(Reply::Queued { ticket: want.ticket, waiting: 1, limit: 1 });
     session.handle_replies(at, hanging.id, queued);
     assert!(matches!(session.poll_event(), Some(Event::Queued { .. })));
 }
@@ -146,7 +146,7 @@ fn a_renewal_that_overtakes_a_request_for_a_permit_names_its_tickets() {
 fn of_very_many_names_that_are_silent_few_are_renewed_again_at_a_time() {
     let mut session = Session::new(Inbox(7), SessionConfig::default());
     for n in 0..300 {
-        session.acquire(0, &Name::new(&format!("n{n}")).unwrap(), wish(1, 1, SECOND));
+        session.acquire(0, &Name::new(&format!("n{n}")).unwrap(), want(1, 1, SECOND));
     }
     let calls: Vec<_> = core::iter::from_fn(|| session.poll_call(0)).collect();
     calls.iter().for_each(|call| grant(&mut session, call, SECOND));
@@ -165,9 +165,9 @@ fn of_very_many_names_that_are_silent_few_are_renewed_again_at_a_time() {
 #[test]
 fn a_proof_that_hangs_is_asked_for_again() {
     let mut net = Net::new(2, 7);
-    let first = net.acquire(0, wish(1, 1, SECOND));
+    let first = net.acquire(0, want(1, 1, SECOND));
     net.run_for(100 * MILLISECOND);
-    let second = net.acquire(1, wish(1, 1, SECOND));
+    let second = net.acquire(1, want(1, 1, SECOND));
     net.run_for(100 * MILLISECOND);
     net.release(0, first);
     net.run_for(MILLISECOND); // the wakeup is under way

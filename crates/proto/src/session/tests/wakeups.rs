@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{
     TTL, granted,
     net::{Fate, Net},
-    replies, waiting, wish,
+    replies, waiting, want,
 };
 use crate::{
     id::{Fence, Inbox, Ticket},
@@ -19,9 +19,9 @@ use crate::{
 #[test]
 fn a_lost_wakeup_costs_time_and_no_more() {
     let mut net = Net::new(2, 7);
-    let first = net.acquire(0, wish(1, 1, TTL));
+    let first = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
-    let second = net.acquire(1, wish(1, 1, TTL));
+    let second = net.acquire(1, want(1, 1, TTL));
     net.run_for(SECOND);
     net.fate = Fate { lose_wakeups: true, ..Fate::default() };
     net.release(0, first);
@@ -53,7 +53,7 @@ fn a_grant_learned_by_a_wakeup_is_handed_over_once_a_renewal_has_proved_it_and_i
 fn a_wakeup_that_comes_before_the_answer_is_not_lost() {
     let (mut session, name) =
         (Session::new(Inbox(7), SessionConfig::default()), Name::new("n").unwrap());
-    let ticket = session.acquire(0, &name, wish(1, 1, TTL));
+    let ticket = session.acquire(0, &name, want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_wakeup(0, granted(ticket, 1));
     session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
@@ -96,9 +96,9 @@ fn a_grant_to_a_ticket_that_has_left_is_given_back_at_once() {
 #[test]
 fn a_failover_that_forgets_a_left_place_delays_no_waiter() {
     let mut net = Net::new(5, 7);
-    let first = net.acquire(0, wish(1, 1, TTL));
+    let first = net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
-    let line: Vec<_> = (1..5).map(|who| (who, net.acquire(who, wish(1, 1, TTL)))).collect();
+    let line: Vec<_> = (1..5).map(|who| (who, net.acquire(who, want(1, 1, TTL)))).collect();
     net.run_for(SECOND);
     let replica = net.state.clone();
     line[..3].iter().for_each(|&(who, ticket)| net.cancel(who, ticket));
@@ -112,7 +112,7 @@ fn a_failover_that_forgets_a_left_place_delays_no_waiter() {
 
 /// A ticket that stood in line and was cancelled.
 fn left(session: &mut Session) -> Ticket {
-    let ticket = session.acquire(0, &Name::new("n").unwrap(), wish(1, 1, TTL));
+    let ticket = session.acquire(0, &Name::new("n").unwrap(), want(1, 1, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_replies(0, call.id, replies(Reply::Queued { ticket, waiting: 1, limit: 1 }));
     session.cancel(0, ticket);

@@ -114,9 +114,9 @@ impl Play {
             .map(|(came, number)| WaiterRow { waiting_for: since(*came), ..waiter(number, 1) });
         let seen = name(self.holders.len() as u32, held.collect(), waits.collect());
         let ended = self.ended.iter().map(|took| (took * SECOND as f64) as Micros);
-        let guesses = seen.estimates(&self.known.lengths(ended));
-        let wait = |guess: &Estimate| guess.wait().map(|wait| wait.as_secs_f64());
-        guesses.iter().filter_map(wait).collect()
+        let estimates = seen.estimates(&self.known.lengths(ended));
+        let wait = |estimate: &Estimate| estimate.wait().map(|wait| wait.as_secs_f64());
+        estimates.iter().filter_map(wait).collect()
     }
 }
 
@@ -130,10 +130,10 @@ fn share_within_two(limit: u32, line: u32, known: Known, hold: Hold) -> f64 {
             play.next(hold, dice);
         }
         let at = play.moment(dice);
-        for guess in play.estimates(at) {
+        for estimate in play.estimates(at) {
             play.next(hold, dice);
             let came = play.now - at;
-            good += u32::from(guess <= 2.0 * came && came <= 2.0 * guess);
+            good += u32::from(estimate <= 2.0 * came && came <= 2.0 * estimate);
             all += 1;
         }
     }

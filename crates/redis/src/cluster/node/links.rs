@@ -86,7 +86,7 @@ impl ClusterNode {
         config: AsyncConnectionConfig,
         id: u64,
     ) -> Result<NodeLink, StoreError> {
-        let opened = Commands::open(&self.url, protocol, config, self.patience()).await;
+        let opened = Commands::open(&self.url, protocol, config, self.connect_timeout()).await;
         let connection = opened.map_err(|failed| match failed {
             CallError::Fault(TransportFault::Slow) => self.later("does not answer"),
             failed => error::of_connecting(&failed, &self.url.to_string()),
@@ -99,8 +99,8 @@ impl ClusterNode {
     }
 
     /// How long to wait for a connection: no longer than for an answer, since another node may have
-    /// the slots by then.
-    fn patience(&self) -> Duration {
+    /// the hash slots by then.
+    fn connect_timeout(&self) -> Duration {
         self.url.options.connect_timeout.unwrap_or(RESPONSE_TIMEOUT).min(RESPONSE_TIMEOUT)
     }
 

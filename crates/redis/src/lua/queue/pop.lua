@@ -7,13 +7,13 @@
 --
 -- For each item the answer has a line and the payload.
 
-function ledger.deliver(item, ask)
+function ledger.deliver(item, pop)
   head.in_work = head.in_work + 1
-  head.bound = min(head.bound, ask.margin)
+  head.bound = min(head.bound, pop.margin)
   local was_open = item.standing == 'o'
   item.attempt, item.standing, item.fence = item.attempt + 1, 'w', ledger.next_number()
-  item.by, item.worked_about, item.since, item.ttl = asker, ask.about, now, ask.ttl
-  item.ends, item.ends_wall = head.clock + ask.ttl, now + ask.ttl
+  item.by, item.worked_about, item.since, item.ttl = asker, pop.about, now, pop.ttl
+  item.ends, item.ends_wall = head.clock + pop.ttl, now + pop.ttl
   ledger.put_item(item)
   ledger.leave_ready(item, was_open, 1)
   ledger.room = max(ledger.room - item.bytes, 0)
@@ -46,30 +46,30 @@ function ledger.deliver_again(line)
   return ledger.popped(items)
 end
 
-function ledger.pop(ask)
+function ledger.pop(pop)
   ledger.leave_line(asker)
-  local items, at_once = {}, format('%d', ask.items)
-  while #items < ask.items and ledger.delivers() do
+  local items, at_once = {}, format('%d', pop.items)
+  while #items < pop.items and ledger.delivers() do
     local item = ledger.next_open(at_once)
     if not item or (#items > 0 and item.bytes > ledger.room) then break end
-    ledger.deliver(item, ask)
+    ledger.deliver(item, pop)
     items[#items + 1] = item
   end
-  local want = ask.items - #items
-  if ask.wait and want > 0 then ledger.stand_in_line(want, ask.drains) end
+  local want = pop.items - #items
+  if pop.wait and want > 0 then ledger.stand_in_line(want, pop.drains) end
   return ledger.popped(items)
 end
 
 ledger.readers[POP] = function(at)
   local _, items, ttl, margin, wait, drains, about, next_at = ledger.take(POP_TERMS, at)
-  local ask = {
+  local pop = {
     items = ledger.number(items, 1, MOST_ITEMS, 'the number of items'),
     ttl = ledger.number(ttl, MIN_TTL, MAX_TTL, 'the ttl'),
     margin = ledger.moment(margin, 'the margin'), wait = wait == 1,
     drains = drains == 1 and '0' or '1', about = about,
   }
   ledger.check_text(about, MOST_TEXT, 'what is said about a worker')
-  return function() return ledger.pop(ask) end, next_at, 'pop'
+  return function() return ledger.pop(pop) end, next_at, 'pop'
 end
 
 function ledger.operations.leave()

@@ -12,26 +12,27 @@ function ledger.due_of(how, due)
   return how > 0 and at > now and min(at, UNBOUNDED) or nil
 end
 
-function ledger.new_item(ask)
+function ledger.new_item(push)
   local number = ledger.next_number()
   local item = {
-    number = number, standing = 'r', priority = ask.priority, most = ask.most, bytes = #ask.payload,
+    number = number, standing = 'r', priority = push.priority, most = push.most,
+    bytes = #push.payload,
     attempt = 0,
-    pushed = now, group = ask.group, key = ask.key, about = ask.about, history = '',
+    pushed = now, group = push.group, key = push.key, about = push.about, history = '',
   }
   item.rank = ledger.rank(number, item)
   return item
 end
 
-function ledger.push(ask)
-  local known = ask.key ~= '' and ledger.key_of(ask.key)
+function ledger.push(push)
+  local known = push.key ~= '' and ledger.key_of(push.key)
   if known and known.till > now then return format('duplicate %d', known.number) end
-  local item = ledger.new_item(ask)
-  if ask.key ~= '' and ask.window > 0 then
-    ledger.put_key(ask.key, now + ask.window, item.number)
+  local item = ledger.new_item(push)
+  if push.key ~= '' and push.window > 0 then
+    ledger.put_key(push.key, now + push.window, item.number)
   end
-  ledger.write('p' .. pack(NUMBER, item.number), ask.payload)
-  if ask.due then ledger.delay(item, ask.due) else ledger.make_ready(item) end
+  ledger.write('p' .. pack(NUMBER, item.number), push.payload)
+  if push.due then ledger.delay(item, push.due) else ledger.make_ready(item) end
   return format('pushed %d', item.number)
 end
 
@@ -42,7 +43,7 @@ function ledger.read_push(at)
     how, due, window, group, key, next_at = ledger.take(MORE_TERMS, next_at)
   end
   ledger.payloads = ledger.payloads + 1
-  local ask = {
+  local push = {
     payload = ARGV[1 + ledger.payloads]
     or ledger.refuse('SEINPAALARGUMENT', 'a push has a payload'),
     priority = ledger.number(priority, -100, 100, 'the priority'), due = ledger.due_of(how, due),
@@ -50,11 +51,11 @@ function ledger.read_push(at)
     window = ledger.number(window, 0, MAX_WINDOW, 'the window'), group = group, key = key,
     about = about,
   }
-  ledger.check_text(ask.payload, MOST_BYTES, 'a payload')
+  ledger.check_text(push.payload, MOST_BYTES, 'a payload')
   ledger.check_text(group, 512, 'the name of a group')
   ledger.check_text(key, 512, 'a key')
   ledger.check_text(about, MOST_TEXT, 'what is said about an item')
-  return function() return ledger.push(ask) end, next_at, 'push'
+  return function() return ledger.push(push) end, next_at, 'push'
 end
 
 ledger.readers[PUSH], ledger.readers[PUSH_MORE] = ledger.read_push, ledger.read_push

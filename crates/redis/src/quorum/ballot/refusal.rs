@@ -43,7 +43,7 @@ impl Ballot {
         settings: &QuorumSettings,
     ) -> Option<Reply> {
         let replies = || answers.iter().flatten().map(|(_, reply)| *reply);
-        let (ticket, permits) = (self.ask.ticket, self.ask.permits.get());
+        let (ticket, permits) = (self.want.ticket, self.want.permits.get());
         let most = |count: usize| count >= majority;
         if let Some(cause) = ended(replies(), majority) {
             return Some(Reply::Ended { ticket, cause });
@@ -55,7 +55,7 @@ impl Ballot {
         let kinds: Vec<_> = replies().filter_map(NodeReply::other_kind).collect();
         let is_said_by_most = |kind: &&_| most(kinds.iter().filter(|other| other == kind).count());
         if let Some(&stored) = kinds.iter().find(is_said_by_most) {
-            return Some(Reply::OtherKind { ticket: Some(ticket), stored, stated: self.ask.kind });
+            return Some(Reply::OtherKind { ticket: Some(ticket), stored, stated: self.want.kind });
         }
         let limit = self.limit(settings);
         // A limit of 0 has everybody wait, and refuses nobody for good.
@@ -73,7 +73,7 @@ impl Ballot {
         held: Option<u32>,
     ) -> Option<Busy> {
         let do_most_say = |why: RefusedFor| count(answers, why) >= majority;
-        let (permits, limit) = (self.ask.permits.get(), self.limit(settings));
+        let (permits, limit) = (self.want.permits.get(), self.limit(settings));
         let is_known_full = || held.is_none_or(|held| held + permits > limit);
         if settings.paused.is_some() {
             Some(Busy::Paused)
@@ -88,8 +88,9 @@ impl Ballot {
 
     /// The refusal, if the caller stated a limit and must not go by the one in force.
     fn other_limit(&self, settings: &QuorumSettings) -> Option<Reply> {
-        let LimitRule { limit, on_mismatch } = self.ask.limit?;
-        let (ticket, stated, is_pinned) = (self.ask.ticket, limit.get(), settings.pinned.is_some());
+        let LimitRule { limit, on_mismatch } = self.want.limit?;
+        let (ticket, stated, is_pinned) =
+            (self.want.ticket, limit.get(), settings.pinned.is_some());
         let refuses = match on_mismatch {
             OnMismatch::Exact => true,
             // A limit that an operator pinned wins over what callers state.
@@ -113,10 +114,10 @@ impl Ballot {
         held: Option<u32>,
         answers: NodeAnswers<'_>,
     ) -> BallotVerdict {
-        let ticket = self.ask.ticket;
+        let ticket = self.want.ticket;
         let waiting = median(answers, |refusal| refusal.waiting);
         let held = held.unwrap_or_else(|| median(answers, |refusal| refusal.held));
-        BallotVerdict::Refused(match self.ask.enqueue {
+        BallotVerdict::Refused(match self.want.enqueue {
             Enqueue::Yes { .. } if why != Busy::TooManyWaiting => {
                 // The request itself waits, even if the median node does not count it yet.
                 Reply::Queued { ticket, waiting: waiting.max(1), limit }
@@ -132,7 +133,7 @@ impl Ballot {
             QuorumSettings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);
         match self.wait(Busy::Full, self.limit(&settings), self.held(answers, majority), answers) {
             BallotVerdict::Refused(reply) => reply,
-            _ => Reply::Unknown { ticket: self.ask.ticket },
+            _ => Reply::Unknown { ticket: self.want.ticket },
         }
     }
 }

@@ -27,7 +27,7 @@ enum Message {
     Release,
 }
 
-fn ask(ticket: u128, permits: u32) -> Acquire {
+fn want(ticket: u128, permits: u32) -> Acquire {
     Acquire {
         ticket: Ticket(ticket),
         kind: Kind::Semaphore,
@@ -84,7 +84,7 @@ impl Client {
 
     fn ballot(&self) -> Ballot {
         Ballot {
-            ask: ask(self.ticket, self.permits),
+            want: want(self.ticket, self.permits),
             slots: self.slots.as_deref().map(set),
             fence: self.fence,
             tries: self.tries,

@@ -66,31 +66,31 @@ function ledger.took(entry)
     ledger.limit_now(), left, ledger.holders_text(head.top > ledger.limit_now()))
 end
 
-function ledger.stand_as_asked(ask, entry)
+function ledger.stand_as_asked(want, entry)
   if entry then
-    ledger.look(entry, ask)
-  elseif not ask.most or head.waiting < ask.most then
-    ledger.enqueue(ask, {})
+    ledger.look(entry, want)
+  elseif not want.most or head.waiting < want.most then
+    ledger.enqueue(want, {})
   else
     return false
   end
   return true
 end
 
-function ledger.refuse_vote(ask, entry, why)
-  if ask.enqueue and why ~= 'fence' and not ledger.stand_as_asked(ask, entry) then
+function ledger.refuse_vote(want, entry, why)
+  if want.enqueue and why ~= 'fence' and not ledger.stand_as_asked(want, entry) then
     why = 'too-many-waiting'
   end
-  if ask.enqueue and why ~= 'fence' and why ~= 'too-many-waiting' then ledger.keep_terms(ask) end
-  return format('not %s %s %d %d %d %d %d %s', ask.ticket, why, head.fence, ledger.limit_now(),
+  if want.enqueue and why ~= 'fence' and why ~= 'too-many-waiting' then ledger.keep_terms(want) end
+  return format('not %s %s %d %d %d %d %d %s', want.ticket, why, head.fence, ledger.limit_now(),
     head.held, head.waiting, ledger.guard_left, ledger.holders_text(true))
 end
 
 -- Keeps the kind and the limit of the first request. A limit that was set for earlier holders is
 -- over, and so is its version.
-function ledger.keep_terms(ask)
-  head.kind = ask.kind
-  local stated = ask.stated or (not head.pinned and 1) or nil
+function ledger.keep_terms(want)
+  head.kind = want.kind
+  local stated = want.stated or (not head.pinned and 1) or nil
   if head.stated or not stated then return end
   local versions = { limit = 0 }
   if not ledger.is_fresh then
@@ -120,28 +120,28 @@ function ledger.wanted_by_others()
   return wanted
 end
 
-function ledger.why_not(ask, entry, limit)
+function ledger.why_not(want, entry, limit)
   if ledger.guard_left > 0 then return 'guarded' end
   if head.paused then return 'paused' end
-  if ask.permits > limit - head.held then return 'full' end
-  if not entry and ask.permits > limit - head.held - ledger.wanted_by_others() then
+  if want.permits > limit - head.held then return 'full' end
+  if not entry and want.permits > limit - head.held - ledger.wanted_by_others() then
     return 'late'
   end
-  if ask.fence <= head.fence then return 'fence' end
-  if ask.slots and ask.slots[#ask.slots][2] >= limit then return 'full' end
+  if want.fence <= head.fence then return 'fence' end
+  if want.slots and want.slots[#want.slots][2] >= limit then return 'full' end
 end
 
-function ledger.vote(ask, entry)
+function ledger.vote(want, entry)
   local slots
   if head.held == 0 and head.top > 0 then
     -- All slots are free, so they become one range.
     head.top = 0
     ledger.clear_free_slots()
   end
-  if ask.slots then
-    slots = ledger.take_given(ask.slots)
+  if want.slots then
+    slots = ledger.take_given(want.slots)
   else
-    slots = ledger.take_slots(ask.permits)
+    slots = ledger.take_slots(want.permits)
   end
   if not slots then return nil end
   if entry then
@@ -149,74 +149,74 @@ function ledger.vote(ask, entry)
     head.waiting = head.waiting - 1
     ledger.remove_entry(entry)
   end
-  local vote = ledger.new_entry(ask, ask.lease)
-  vote.slots, vote.fence = slots, ask.fence
-  head.holders, head.held, head.fence = head.holders + 1, head.held + ask.permits,
-    max(head.fence, ask.fence)
-  local lease = ledger.join(vote, ask.ttl, ask.margin)
-  lease.ends, lease.ends_wall = max(lease.ends, head.clock + ask.ttl),
-    max(lease.ends_wall, now + ask.ttl)
+  local vote = ledger.new_entry(want, want.lease)
+  vote.slots, vote.fence = slots, want.fence
+  head.holders, head.held, head.fence = head.holders + 1, head.held + want.permits,
+    max(head.fence, want.fence)
+  local lease = ledger.join(vote, want.ttl, want.margin)
+  lease.ends, lease.ends_wall = max(lease.ends, head.clock + want.ttl),
+    max(lease.ends_wall, now + want.ttl)
   ledger.put_lease(lease)
   ledger.put_entry(vote)
-  ledger.keep_terms(ask)
+  ledger.keep_terms(want)
   return ledger.took(vote)
 end
 
 -- Looks at a vote of an earlier try: if it is the same, it stands; an older one makes way; a newer
 -- one is not touched.
-function ledger.earlier(ask, entry)
+function ledger.earlier(want, entry)
   if not entry or not entry.fence then return nil, entry end
-  if entry.fence == ask.fence
-      and (not ask.slots or ledger.slots_text(ask.slots) == entry.slots) then
+  if entry.fence == want.fence
+      and (not want.slots or ledger.slots_text(want.slots) == entry.slots) then
     return ledger.took(entry)
   end
-  if entry.fence > ask.fence then
-    return 'not ' .. format('%s stale %d 0 0 0 0 ', ask.ticket, entry.fence)
+  if entry.fence > want.fence then
+    return 'not ' .. format('%s stale %d 0 0 0 0 ', want.ticket, entry.fence)
   end
   ledger.leave(entry)
 end
 
-function ledger.take(ask)
-  if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
-  local entry = ledger.entry_of(ask.ticket)
-  local cause = not entry and ledger.cause_of(ask.ticket)
-  if cause then return 'ended ' .. ask.ticket .. ' ' .. cause end
+function ledger.take(want)
+  if want.not_after and now > want.not_after then return 'too-late ' .. want.ticket end
+  local entry = ledger.entry_of(want.ticket)
+  local cause = not entry and ledger.cause_of(want.ticket)
+  if cause then return 'ended ' .. want.ticket .. ' ' .. cause end
   local answer
-  answer, entry = ledger.earlier(ask, entry)
+  answer, entry = ledger.earlier(want, entry)
   if answer then return answer end
   ledger.drop_terms()
-  if head.kind ~= '-' and head.kind ~= ask.kind then
-    return format('other-kind %s %s %s', ask.ticket, head.kind, ask.kind)
+  if head.kind ~= '-' and head.kind ~= want.kind then
+    return format('other-kind %s %s %s', want.ticket, head.kind, want.kind)
   end
-  local stating, refusal = ledger.stating(ask)
+  local stating, refusal = ledger.stating(want)
   if refusal then return refusal end
   local limit = head.pinned or stating or ledger.limit_now()
-  if ask.permits > limit and limit > 0 then
-    return format('too-many %s %d %d', ask.ticket, ask.permits, limit)
+  if want.permits > limit and limit > 0 then
+    return format('too-many %s %d %d', want.ticket, want.permits, limit)
   end
-  local why = ledger.why_not(ask, entry, limit)
-  if why then return ledger.refuse_vote(ask, entry, why) end
-  return ledger.vote(ask, entry) or ledger.refuse_vote(ask, entry, 'full')
+  local why = ledger.why_not(want, entry, limit)
+  if why then return ledger.refuse_vote(want, entry, why) end
+  return ledger.vote(want, entry) or ledger.refuse_vote(want, entry, 'full')
 end
 
-function ledger.mend(ask)
-  local entry = ledger.entry_of(ask.ticket)
-  if not entry and ledger.cause_of(ask.ticket) then return 'cancelled ' .. ask.ticket end
+function ledger.mend(want)
+  local entry = ledger.entry_of(want.ticket)
+  if not entry and ledger.cause_of(want.ticket) then return 'cancelled ' .. want.ticket end
   local answer
-  answer, entry = ledger.earlier(ask, entry)
-  ask.enqueue = false
-  return answer or ledger.vote(ask, entry) or ledger.refuse_vote(ask, entry, 'full')
+  answer, entry = ledger.earlier(want, entry)
+  want.enqueue = false
+  return answer or ledger.vote(want, entry) or ledger.refuse_vote(want, entry, 'full')
 end
 
-function ledger.yield(ask)
-  local entry, had_freed = ledger.entry_of(ask.ticket), ledger.has_freed
-  if entry and entry.fence and entry.fence <= ask.fence then
+function ledger.yield(want)
+  local entry, had_freed = ledger.entry_of(want.ticket), ledger.has_freed
+  if entry and entry.fence and entry.fence <= want.fence then
     ledger.leave(entry)
     -- A client that this vote kept out learns so from its own failure, so it needs no hint.
     ledger.has_freed = had_freed
-    if ask.enqueue then ledger.enqueue(ask, {}) end
+    if want.enqueue then ledger.enqueue(want, {}) end
   end
-  return 'cancelled ' .. ask.ticket
+  return 'cancelled ' .. want.ticket
 end
 
 function ledger.parse_take(text)
@@ -224,45 +224,45 @@ function ledger.parse_take(text)
   if not slots or (slots ~= 'any' and not match(slots, '^%d[%d,-]*$')) then
     ledger.refuse('SEINPAALARGUMENT', 'take cannot be read')
   end
-  local ask = ledger.parse_acquire(rest)
-  ask.slots, ask.fence = slots ~= 'any' and ledger.slots_of(slots) or nil,
+  local want = ledger.parse_acquire(rest)
+  want.slots, want.fence = slots ~= 'any' and ledger.slots_of(slots) or nil,
     ledger.number(fence, 0, UNBOUNDED, 'the fence')
-  return ask
+  return want
 end
 
 for _, operation in ipairs({ 'take', 'mend', 'yield' }) do
   ledger.operations[operation] = function(text)
-    local ask = ledger.parse_take(text)
-    return function() return ledger[operation](ask) end
+    local want = ledger.parse_take(text)
+    return function() return ledger[operation](want) end
   end
 end
 
 -- Hands the ticket over under the asker's fence. It keeps the slots for which this node has voted.
-function ledger.transfer(ask)
-  if ask.not_after and now > ask.not_after then return 'too-late ' .. ask.ticket end
-  local entry, refusal = ledger.held_entry(ask.ticket)
-  refusal = refusal or ledger.attach_refusal(entry, ask)
+function ledger.transfer(want)
+  if want.not_after and now > want.not_after then return 'too-late ' .. want.ticket end
+  local entry, refusal = ledger.held_entry(want.ticket)
+  refusal = refusal or ledger.attach_refusal(entry, want)
   if refusal then return refusal end
-  local is_same = entry.lease == ask.lease and entry.inbox == ledger.me
-  if is_same and entry.fence == ask.fence then return ledger.took(entry) end
-  if ask.fence <= head.fence then
-    return format('not %s fence %d %d %d %d 0 ', ask.ticket, head.fence, ledger.limit_now(),
+  local is_same = entry.lease == want.lease and entry.inbox == ledger.me
+  if is_same and entry.fence == want.fence then return ledger.took(entry) end
+  if want.fence <= head.fence then
+    return format('not %s fence %d %d %d %d 0 ', want.ticket, head.fence, ledger.limit_now(),
       head.held, head.waiting)
   end
-  head.fence = ask.fence
+  head.fence = want.fence
   if is_same then
     -- This is the same attach, put to the vote again.
-    entry.fence = ask.fence
+    entry.fence = want.fence
     ledger.put_entry(entry)
   else
-    ledger.hand_over(entry, ask, ask.fence)
+    ledger.hand_over(entry, want, want.fence)
   end
   return ledger.took(entry)
 end
 
 ledger.operations.attach = function(text)
   local fence, rest = match(text, '^(%d+) (.*)$')
-  local ask = ledger.parse_attach(rest or '')
-  ask.fence = ledger.number(fence, 0, UNBOUNDED, 'the fence')
-  return function() return ledger.transfer(ask) end
+  local want = ledger.parse_attach(rest or '')
+  want.fence = ledger.number(fence, 0, UNBOUNDED, 'the fence')
+  return function() return ledger.transfer(want) end
 end

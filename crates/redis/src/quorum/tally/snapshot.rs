@@ -130,7 +130,7 @@ fn most_common_slots(rows: &[&HolderRow]) -> Slots {
     rows.iter().max_by_key(count).map(|row| row.slots.clone()).unwrap_or_default()
 }
 
-/// How long the last holds took, as the node that knows of the most tells. A node that was away has
+/// How long the last holds took, as the node that knows of the most tells. A node that was silent has
 /// missed some. The others know of the same holds, and may differ by a code.
 fn recent(seen: &[&Snapshot]) -> RecentHolds {
     let all = seen.iter().map(|snapshot| snapshot.recent);

@@ -47,7 +47,7 @@ impl Bench {
     }
 
     /// Asks for a permit of each name, and returns the calls that are due.
-    fn ask(&mut self, names: &[&str]) -> (Vec<Call>, Vec<PlainAnswer>) {
+    fn want(&mut self, names: &[&str]) -> (Vec<Call>, Vec<PlainAnswer>) {
         let now = self.driver.clock.now();
         let mut answers = Vec::new();
         for name in names {
@@ -69,7 +69,7 @@ impl Bench {
 /// The tickets of calls that ask for one permit each, as a step of several names has them.
 fn of_a_step(calls: &[Call]) -> Vec<(CallId, Ticket)> {
     let ticket = |call: &Call| match call.batch.requests.as_slice() {
-        [Request::Acquire(ask)] => ask.ticket,
+        [Request::Acquire(want)] => want.ticket,
         other => panic!("{other:?}"),
     };
     calls.iter().map(|call| (call.id, ticket(call))).collect()
@@ -90,7 +90,7 @@ fn silent() -> StoreError {
 #[test]
 fn a_step_of_several_names_that_fails_is_one_failed_call() {
     let mut bench = Bench::new();
-    let (calls, _answers) = bench.ask(&["a", "b"]);
+    let (calls, _answers) = bench.want(&["a", "b"]);
     bench.driver.take_done(EndedCall::Together(of_a_step(&calls), Err(silent())));
     assert_eq!(bench.failed_calls(), 1);
 }
@@ -98,7 +98,7 @@ fn a_step_of_several_names_that_fails_is_one_failed_call() {
 #[test]
 fn a_bundle_that_fails_is_one_failed_call() {
     let mut bench = Bench::new();
-    let (calls, _answers) = bench.ask(&["a", "b"]);
+    let (calls, _answers) = bench.want(&["a", "b"]);
     let results = calls.iter().map(|call| (call.id, Err(silent()))).collect();
     bench.driver.take_done(EndedCall::Bundle(results));
     assert_eq!(bench.failed_calls(), 1);
@@ -108,7 +108,7 @@ fn a_bundle_that_fails_is_one_failed_call() {
 fn a_silence_after_a_step_was_answered_is_not_explained_by_an_error_before_it() {
     for is_granted in [true, false] {
         let mut bench = Bench::new();
-        let (calls, _answers) = bench.ask(&["a", "b"]);
+        let (calls, _answers) = bench.want(&["a", "b"]);
         bench.driver.last_error = Some(silent());
         let granted: Vec<_> = calls.iter().map(|call| replies(&bench.store, call)).collect();
         let answer = match is_granted {
@@ -123,7 +123,7 @@ fn a_silence_after_a_step_was_answered_is_not_explained_by_an_error_before_it() 
 #[test]
 fn a_request_that_is_refused_in_a_bundle_is_told_its_own_error() {
     let mut bench = Bench::new();
-    let (calls, mut answers) = bench.ask(&["a", "b"]);
+    let (calls, mut answers) = bench.want(&["a", "b"]);
     let granted = replies(&bench.store, &calls[1]);
     let results = vec![(calls[0].id, Err(forbidden())), (calls[1].id, Ok(granted))];
     bench.driver.take_done(EndedCall::Bundle(results));

@@ -77,10 +77,10 @@ fn push() -> QueueCommand {
         most: 1000,
         about: String::new(),
     };
-    QueueCommand::Ask(vec![(Request::Push(push), oneshot::channel().0)])
+    QueueCommand::OneOffs(vec![(Request::Push(push), oneshot::channel().0)])
 }
 
-fn wish(until: Until) -> (QueueCommand, mpsc::UnboundedReceiver<Handed>) {
+fn want(until: Until) -> (QueueCommand, mpsc::UnboundedReceiver<Handed>) {
     let (to, from) = mpsc::unbounded_channel();
     let about = String::new();
     let wanted = WantedItems { number: 1, items: 2, ttl: None, until, drains: false, about, to };
@@ -91,7 +91,7 @@ fn wish(until: Until) -> (QueueCommand, mpsc::UnboundedReceiver<Handed>) {
 fn a_worker_that_has_gone_takes_no_item_again() {
     let mut site = Site::new();
     site.command(push());
-    let (pop, from) = wish(Until::Unpopped);
+    let (pop, from) = want(Until::Unpopped);
     site.command(pop);
     drop(from);
     site.run(100);

@@ -15,7 +15,7 @@ use crate::{
 /// How many requests are to be sent by their callers.
 const SENT: u32 = 20;
 /// How long the machine may be so busy that they are not.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(60);
 
 /// A connection whose driver is idle.
 fn connected(runtime: &Runtime, url: &str) -> Arc<Handle> {
@@ -60,7 +60,7 @@ fn a_lone_request_is_sent_by_its_caller_while_the_connections_thread_stands_stil
         if sent == SENT {
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "{sent} of {number} were sent by their callers");
+        assert!(began.elapsed() < BOUND, "{sent} of {number} were sent by their callers");
         let before = scripts(&mut other);
         let answer = request(&handle, number);
         sent += u32::from(scripts(&mut other) == before + 1);

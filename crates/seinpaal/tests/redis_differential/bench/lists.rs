@@ -7,7 +7,7 @@ use seinpaal_proto::{Reply, execute};
 
 use super::{
     super::{
-        history::{Ask, Event, FenceSeen},
+        history::{Event, FenceSeen, Sketch},
         model::{Guard, Listening, Model},
     },
     Bench, MOST_REPEATED,
@@ -65,7 +65,7 @@ impl Bench {
         let listed = self.store.list("").await.unwrap();
         self.aging.answered();
         let now = self.now.load(Ordering::SeqCst);
-        let batch = model.batch(now, None, FenceSeen::None, &[Ask::Inspect { rows: 64 }]);
+        let batch = model.batch(now, None, FenceSeen::None, &[Sketch::Inspect { rows: 64 }]);
         let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
         let mut contacts = Listening(&model.listening, guarded_for);
         let Ok(expected) = execute(&mut model.state, &mut contacts, now, &batch);

@@ -7,8 +7,8 @@ use seinpaal_proto::{
 };
 
 use super::{
-    super::history::{Ask, Event, FenceSeen, inbox},
-    calls::{acquire, another, ask, by, call, look, many_at_once, release, renew, ticket},
+    super::history::{Event, FenceSeen, Sketch, inbox},
+    calls::{acquire, another, by, call, look, many_at_once, release, renew, sketch, ticket},
     many::taken,
 };
 
@@ -49,8 +49,8 @@ fn held(numbers: std::ops::Range<u32>) -> Vec<Event> {
     numbers.map(|number| call(1, [more(number)])).collect()
 }
 
-fn more(number: u32) -> Ask {
-    ask(Acquire { limit: many_at_once(), ..acquire(number) })
+fn more(number: u32) -> Sketch {
+    sketch(Acquire { limit: many_at_once(), ..acquire(number) })
 }
 
 /// What follows after the renewals: one call, or several.
@@ -58,20 +58,20 @@ fn what_comes_then() -> Vec<Vec<Event>> {
     let other = Acquire { limit: many_at_once(), ..another() };
     let waits = Acquire { permits: Permits::new(199).unwrap(), ..other.clone() };
     let waits = Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits };
-    let asked = Ask::HandOver { ticket: ticket(2), lease: LeaseId(77 << 64), by: "eve" };
-    let asked = Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks: vec![asked] };
+    let asked = Sketch::HandOver { ticket: ticket(2), lease: LeaseId(77 << 64), by: "eve" };
+    let asked = Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches: vec![asked] };
     let (lease, ttl, margin) = (ticket(0).into(), SECOND, SECOND / 4);
     let by_ticket = |numbers: &[u32]| {
         let tickets = numbers.iter().copied().map(ticket).collect();
-        call(1, [Ask::RenewTickets { lease, ttl, margin, tickets }])
+        call(1, [Sketch::RenewTickets { lease, ttl, margin, tickets }])
     };
-    let wrong = |wrong| call(1, [Ask::RenewAll { lease, ttl, margin, wrong }]);
+    let wrong = |wrong| call(1, [Sketch::RenewAll { lease, ttl, margin, wrong }]);
     let twice = || call(1, [renew(SECOND), renew(2 * SECOND)]);
     let seen = Event::Call {
         step: 1,
         inbox: Some(inbox(0)),
         fence: FenceSeen::Near(SECOND as i64),
-        asks: vec![renew(SECOND)],
+        sketches: vec![renew(SECOND)],
     };
     let here = Event::Listen(inbox(0));
     vec![
@@ -80,9 +80,9 @@ fn what_comes_then() -> Vec<Vec<Event>> {
         vec![call(1, [release(1), more(201), release(3)])],
         vec![call(1, [renew(SECOND), release(2)]), twice()],
         vec![here.clone(), twice(), twice(), call(240_000, [renew(SECOND)])],
-        vec![look(1), call(1, [Ask::Evict { ticket: ticket(2) }]), call(1, [more(2)])],
-        vec![by(1, 1, vec![ask(other.clone())]), call(1, [renew(SECOND)])],
-        vec![by(1, 1, vec![ask(waits)]), call(1, [release(3)]), look(1)],
+        vec![look(1), call(1, [Sketch::Evict { ticket: ticket(2) }]), call(1, [more(2)])],
+        vec![by(1, 1, vec![sketch(other.clone())]), call(1, [renew(SECOND)])],
+        vec![by(1, 1, vec![sketch(waits)]), call(1, [release(3)]), look(1)],
         vec![by(1, 1, vec![renew(SECOND)]), wrong(1), wrong(2), wrong(3)],
         vec![asked.clone(), call(1, [renew(SECOND)]), by_ticket(&[1, 2]), call(1, [release(2)])],
         vec![by_ticket(&[2]), by_ticket(&[1, 3]), by_ticket(&[99])],
@@ -90,19 +90,20 @@ fn what_comes_then() -> Vec<Vec<Event>> {
         vec![here.clone(), call(1_050_000, [renew(SECOND)])],
         vec![here, call(-300_000, [renew(SECOND)]), call(900_000, [more(201)])],
         vec![seen, call(1, [more(201)])],
-        vec![call(1, [Ask::Configure(Configure::Limit(Limit::new(300).unwrap()))])],
+        vec![call(1, [Sketch::Configure(Configure::Limit(Limit::new(300).unwrap()))])],
         vec![Event::Call {
             step: 1,
             inbox: None,
             fence: FenceSeen::None,
-            asks: vec![renew(SECOND)],
+            sketches: vec![renew(SECOND)],
         }],
     ]
 }
 
 /// The slots of two that were given back stand apart, too, and why a third ended.
 fn with_a_cause_and_gaps() -> Vec<Event> {
-    let gaps = [release(1), release(3), Ask::Evict { ticket: ticket(5) }].map(|ask| call(1, [ask]));
+    let gaps = [release(1), release(3), Sketch::Evict { ticket: ticket(5) }]
+        .map(|sketch| call(1, [sketch]));
     let renewed = [call(1, [renew(SECOND), renew(SECOND)]), call(1, [renew(SECOND)])];
     let then =
         [call(1, [more(9)]), call(1, [renew(SECOND)]), call(1, [more(5)]), call(1, [more(10)])];
@@ -112,10 +113,10 @@ fn with_a_cause_and_gaps() -> Vec<Event> {
 /// The sum of the clock's steps forward is ahead of the clock then. The bound under which the order
 /// lists the lease counts by that sum, and not by the clock.
 fn after_the_clock_was_set_back() -> Vec<Event> {
-    let back = call(-30_000_000, [Ask::Inspect { rows: 9 }]);
+    let back = call(-30_000_000, [Sketch::Inspect { rows: 9 }]);
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
     let other = Acquire { limit: many_at_once(), ttl: 60 * SECOND, ..another() };
-    let then = [by(1, 1, vec![ask(other)]), look(240_000), look(240_000), look(240_000)];
+    let then = [by(1, 1, vec![sketch(other)]), look(240_000), look(240_000), look(240_000)];
     let end = [look(240_000), look(240_000), look(240_000), look(SECOND)];
     let held = [1, 51].map(taken).into_iter();
     held.chain([back]).chain(renewed).chain(then).chain(end).collect()
@@ -132,8 +133,8 @@ fn renewed_for_a_shorter_time(count: u32) -> Vec<Event> {
 /// whose request is not about them.
 fn cut_short_before_another_comes() -> Vec<Event> {
     let long = |number| Acquire { ttl: 20 * SECOND, limit: many_at_once(), ..acquire(number) };
-    let taken = [1..51, 51..101].map(|some| by(0, 1, some.map(|n| ask(long(n))).collect()));
-    let short = [renew(20 * SECOND), renew(300 * MILLISECOND)].map(|ask| call(1, [ask]));
+    let taken = [1..51, 51..101].map(|some| by(0, 1, some.map(|n| sketch(long(n))).collect()));
+    let short = [renew(20 * SECOND), renew(300 * MILLISECOND)].map(|sketch| call(1, [sketch]));
     taken
         .into_iter()
         .chain(short)
@@ -144,7 +145,7 @@ fn cut_short_before_another_comes() -> Vec<Event> {
 
 /// By the clock that was set back, the lease is the first that ends.
 fn listed_behind_many_others() -> Vec<Event> {
-    let back = call(-30_000_000, [Ask::Inspect { rows: 9 }]);
+    let back = call(-30_000_000, [Sketch::Inspect { rows: 9 }]);
     let renewed = (0..2).map(|_| call(1, [renew(SECOND)]));
     let held = [1, 51].map(taken).into_iter().chain([back]).chain(renewed);
     held.chain(many_others(20)).chain((0..6).map(|_| look(240_000))).collect()
@@ -156,7 +157,7 @@ fn many_others(seconds: u64) -> Vec<Event> {
         let series = Ticket(u128::from(who) << 64).series();
         let (ticket, lease) = (series.ticket(1), series.ticket(0).into());
         let (limit, ttl) = (many_at_once(), seconds * SECOND);
-        ask(Acquire { ticket, lease, limit, ttl, ..acquire(1) })
+        sketch(Acquire { ticket, lease, limit, ttl, ..acquire(1) })
     };
     [1..36, 36..71].map(|some| by(1, 1, some.map(other).collect())).to_vec()
 }
@@ -166,25 +167,25 @@ fn gone_before_the_others() -> Vec<Event> {
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
     let other = Acquire { limit: many_at_once(), ttl: 60 * SECOND, margin: SECOND, ..another() };
     let back = [1..51, 51..101].map(|some| by(0, 1, some.map(release).collect()));
-    let held = [1, 51].map(taken).into_iter().chain(renewed).chain([by(1, 1, vec![ask(other)])]);
+    let held = [1, 51].map(taken).into_iter().chain(renewed).chain([by(1, 1, vec![sketch(other)])]);
     let forgotten = (0..12).map(|_| look(240_000));
     held.chain(back).chain(forgotten).chain([look(61 * SECOND), look(1)]).collect()
 }
 
 /// Between the pin and its end a session takes many without saying how many there are.
 fn with_no_limit_stated() -> Vec<Event> {
-    let pinned = Ask::Configure(Configure::Limit(Limit::new(99).unwrap()));
-    let unstated = |number| ask(Acquire { limit: None, ..acquire(number) });
+    let pinned = Sketch::Configure(Configure::Limit(Limit::new(99).unwrap()));
+    let unstated = |number| sketch(Acquire { limit: None, ..acquire(number) });
     let held = (1..20).map(|number| call(1, [unstated(number)]));
     let renewed = || (0..3).map(|_| call(1, [renew(SECOND)]));
-    let unpin = [call(1, [Ask::Configure(Configure::Unpin)])];
+    let unpin = [call(1, [Sketch::Configure(Configure::Unpin)])];
     let begun = [call(1, [pinned])].into_iter().chain(held).chain(renewed()).chain(unpin);
     begun.chain(renewed()).chain([call(1, [unstated(30)]), look(1)]).collect()
 }
 
 /// What an operator has set stays, and so do the keys.
 fn under_a_limit_that_is_pinned() -> Vec<Event> {
-    let pinned = Ask::Configure(Configure::Limit(Limit::new(300).unwrap()));
+    let pinned = Sketch::Configure(Configure::Limit(Limit::new(300).unwrap()));
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
     let held = [1, 51].map(taken).into_iter().chain([call(1, [pinned])]);
     held.chain(renewed).chain([look(1), look(SECOND)]).collect()
@@ -192,8 +193,8 @@ fn under_a_limit_that_is_pinned() -> Vec<Event> {
 
 /// The ticket that is remembered is asked for once more.
 fn beside_one_that_is_only_remembered() -> Vec<Event> {
-    let other = || ask(Acquire { limit: many_at_once(), ttl: 60 * SECOND, ..another() });
-    let back = Ask::Release { ticket: another().ticket, slots: None };
+    let other = || sketch(Acquire { limit: many_at_once(), ttl: 60 * SECOND, ..another() });
+    let back = Sketch::Release { ticket: another().ticket, slots: None };
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
     let held =
         [1, 51].map(taken).into_iter().chain([by(1, 1, vec![other()]), by(1, 1, vec![back])]);
@@ -201,7 +202,7 @@ fn beside_one_that_is_only_remembered() -> Vec<Event> {
 }
 
 fn with_more_causes_than_a_head_counts() -> Vec<Event> {
-    let lost = (1..41).map(|number| call(1, [Ask::Evict { ticket: ticket(number) }]));
+    let lost = (1..41).map(|number| call(1, [Sketch::Evict { ticket: ticket(number) }]));
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
     let again = [call(1, [more(7)]), call(1, [more(40)]), look(1)];
     [1, 51].map(taken).into_iter().chain(lost).chain(renewed).chain(again).collect()
@@ -223,7 +224,7 @@ fn while_nobody_listens(count: u32) -> Vec<Event> {
     let held = if count > 50 { [1, 51].map(taken).to_vec() } else { held(1..count + 1) };
     let renewed = (0..3).map(|_| call(1, [renew(SECOND)]));
     let end = [call(SECOND as i64, [renew(SECOND)]), look(1), call(1, [renew(SECOND)])];
-    let looks = by(1, 700_000, vec![Ask::Inspect { rows: 9 }]);
+    let looks = by(1, 700_000, vec![Sketch::Inspect { rows: 9 }]);
     let once = [call(1, [more(150)]), call(500_000, [renew(SECOND)]), looks];
     let hushed = [Event::Hush(inbox(0))].into_iter().chain(held).chain(once);
     hushed.chain(renewed).chain(end).collect()
@@ -232,8 +233,8 @@ fn while_nobody_listens(count: u32) -> Vec<Event> {
 /// A session's tickets stand under one lease, which is that of another series.
 fn under_the_lease_of_another_series() -> Vec<Event> {
     let lease = another().lease;
-    let under = |number| ask(Acquire { lease, limit: many_at_once(), ..acquire(number) });
-    let renewed = |ttl| call(1, [Ask::RenewAll { lease, ttl, margin: SECOND / 4, wrong: 0 }]);
+    let under = |number| sketch(Acquire { lease, limit: many_at_once(), ..acquire(number) });
+    let renewed = |ttl| call(1, [Sketch::RenewAll { lease, ttl, margin: SECOND / 4, wrong: 0 }]);
     let held = (1..5).map(|number| call(1, [under(number)]));
     let then = [renewed(SECOND), renewed(2 * SECOND), renewed(2 * SECOND), call(1, [release(1)])];
     held.chain(then).chain([renewed(SECOND), look(1), look(2 * SECOND)]).collect()

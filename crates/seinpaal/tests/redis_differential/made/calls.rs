@@ -5,38 +5,38 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-use super::super::history::{Ask, Event, FenceSeen, inbox};
+use super::super::history::{Event, FenceSeen, Sketch, inbox};
 
 pub(super) fn many_at_once() -> Option<LimitRule> {
     Some(LimitRule { limit: Limit::new(200).unwrap(), on_mismatch: OnMismatch::Refuse })
 }
 
-pub(super) fn call<const N: usize>(step: i64, asks: [Ask; N]) -> Event {
-    by(0, step, asks.to_vec())
+pub(super) fn call<const N: usize>(step: i64, sketches: [Sketch; N]) -> Event {
+    by(0, step, sketches.to_vec())
 }
 
-pub(super) fn by(who: u64, step: i64, asks: Vec<Ask>) -> Event {
-    Event::Call { step, inbox: Some(inbox(who)), fence: FenceSeen::None, asks }
+pub(super) fn by(who: u64, step: i64, sketches: Vec<Sketch>) -> Event {
+    Event::Call { step, inbox: Some(inbox(who)), fence: FenceSeen::None, sketches }
 }
 
 pub(super) fn look(step: u64) -> Event {
-    call(step as i64, [Ask::Inspect { rows: 9 }])
+    call(step as i64, [Sketch::Inspect { rows: 9 }])
 }
 
 pub(super) fn ticket(number: u32) -> Ticket {
     Ticket(0).series().ticket(number)
 }
 
-pub(super) fn ask(acquire: Acquire) -> Ask {
-    Ask::Acquire { acquire, not_after: None }
+pub(super) fn sketch(acquire: Acquire) -> Sketch {
+    Sketch::Acquire { acquire, not_after: None }
 }
 
-pub(super) fn release(number: u32) -> Ask {
-    Ask::Release { ticket: ticket(number), slots: None }
+pub(super) fn release(number: u32) -> Sketch {
+    Sketch::Release { ticket: ticket(number), slots: None }
 }
 
-pub(super) fn renew(ttl: u64) -> Ask {
-    Ask::RenewAll { lease: ticket(0).into(), ttl, margin: SECOND / 4, wrong: 0 }
+pub(super) fn renew(ttl: u64) -> Sketch {
+    Sketch::RenewAll { lease: ticket(0).into(), ttl, margin: SECOND / 4, wrong: 0 }
 }
 
 pub(super) fn acquire(number: u32) -> Acquire {

@@ -6,8 +6,8 @@ use seinpaal_proto::{
 };
 
 use super::{
-    super::history::{Ask, Event, FenceSeen, inbox},
-    calls::{acquire, another, ask, by, call, look, many_at_once, release, renew, ticket},
+    super::history::{Event, FenceSeen, Sketch, inbox},
+    calls::{acquire, another, by, call, look, many_at_once, release, renew, sketch, ticket},
 };
 
 /// So many rows that they are listed. The bound at which the lease is listed passes in every fifth
@@ -21,7 +21,7 @@ pub(super) fn many_of_one_lease_renewed_again_and_again() -> Vec<Event> {
 
 /// A session that renews finds the lease over, before and after its own lease is due.
 pub(super) fn many_renewed_beside_a_lease_that_ends() -> Vec<Event> {
-    let other = |ttl| by(1, 1, vec![ask(Acquire { ttl, limit: None, ..another() })]);
+    let other = |ttl| by(1, 1, vec![sketch(Acquire { ttl, limit: None, ..another() })]);
     let renewed = || (0..6).map(|_| call(200_000, [renew(SECOND)]));
     let after = many().into_iter().chain([other(SECOND)]).chain(renewed()).chain([look(1)]);
     let again = [call(1, [renew(300 * MILLISECOND)]), other(600 * MILLISECOND)];
@@ -35,10 +35,10 @@ pub(super) fn many_renewed_too_late() -> Vec<Event> {
 }
 
 pub(super) fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
-    let of = |wrong, ttl, margin| Ask::RenewAll { lease: ticket(0).into(), ttl, margin, wrong };
-    let asks =
+    let of = |wrong, ttl, margin| Sketch::RenewAll { lease: ticket(0).into(), ttl, margin, wrong };
+    let sketches =
         [of(1, SECOND, 1), of(2, SECOND, 1), of(0, 100 * MILLISECOND, 1), of(0, SECOND, 9_000)];
-    let renewed = asks.into_iter().flat_map(|ask| [call(100_000, [ask]), look(1)]);
+    let renewed = sketches.into_iter().flat_map(|sketch| [call(100_000, [sketch]), look(1)]);
     let others = by(1, 1, vec![renew(SECOND)]);
     let end = [others, look(1), call(2 * SECOND as i64, [renew(SECOND)]), look(1)];
     many().into_iter().chain(renewed).chain(end).collect()
@@ -48,7 +48,7 @@ pub(super) fn many_renewed_otherwise_than_they_are() -> Vec<Event> {
 pub(super) fn few_left_of_many_and_then_many_again() -> Vec<Event> {
     let back = [4..52, 52..101].map(|some| by(0, 1, some.map(release).collect()));
     let twice = call(1, [renew(SECOND), renew(SECOND)]);
-    let other = by(1, 1, vec![ask(Acquire { limit: None, ..another() })]);
+    let other = by(1, 1, vec![sketch(Acquire { limit: None, ..another() })]);
     let end = [twice, look(1), other, taken(101), taken(151), look(1)];
     many().into_iter().chain(back).chain(end).collect()
 }
@@ -61,7 +61,7 @@ pub(super) fn alone_with_gaps_that_another_left() -> Vec<Event> {
         by(
             1,
             1,
-            vec![ask(Acquire {
+            vec![sketch(Acquire {
                 ticket,
                 ttl: 100 * MILLISECOND,
                 limit: many_at_once(),
@@ -69,9 +69,9 @@ pub(super) fn alone_with_gaps_that_another_left() -> Vec<Event> {
             })],
         )
     };
-    let ours = |number| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(number) })]);
+    let ours = |number| call(1, [sketch(Acquire { limit: many_at_once(), ..acquire(number) })]);
     let taken = (1..4).flat_map(|number| [other(number), ours(number)]);
-    let left = (1..4).map(|n| by(1, 1, vec![Ask::Release { ticket: theirs(n), slots: None }]));
+    let left = (1..4).map(|n| by(1, 1, vec![Sketch::Release { ticket: theirs(n), slots: None }]));
     let twice = || call(1, [renew(SECOND), renew(SECOND)]);
     let end = [look(240_000), twice(), twice(), ours(4), ours(5), look(1)];
     taken.chain(left).chain(end).collect()
@@ -84,8 +84,9 @@ pub(super) fn more_is_due_than_one_call_ends() -> Vec<Event> {
 
 /// Somebody releases what another client holds, beside what it holds itself.
 pub(super) fn left_by_somebody_else(most: u32) -> Vec<Event> {
-    let taken = (1..=most).map(|n| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(n) })]));
-    let other = by(1, 1, vec![ask(Acquire { limit: many_at_once(), ..another() })]);
+    let taken =
+        (1..=most).map(|n| call(1, [sketch(Acquire { limit: many_at_once(), ..acquire(n) })]));
+    let other = by(1, 1, vec![sketch(Acquire { limit: many_at_once(), ..another() })]);
     let end = [other, by(1, 1, vec![release(1)]), by(1, 1, vec![release(most)]), look(1)];
     taken.chain(end).collect()
 }
@@ -95,18 +96,20 @@ pub(super) fn left_by_somebody_else(most: u32) -> Vec<Event> {
 pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
     let apart = LeaseId(77 << 64);
     let asked = |number, by| {
-        let asks = vec![Ask::HandOver { ticket: ticket(number), lease: apart, by }];
-        Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks }
+        let sketches = vec![Sketch::HandOver { ticket: ticket(number), lease: apart, by }];
+        Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches }
     };
     let by_ticket = |numbers: &[u32]| {
         let tickets = numbers.iter().copied().map(ticket).collect();
         let (lease, ttl) = (ticket(0).into(), SECOND);
-        [call(1, [Ask::RenewTickets { lease, ttl, margin: SECOND / 4, tickets }]), look(1)]
+        [call(1, [Sketch::RenewTickets { lease, ttl, margin: SECOND / 4, tickets }]), look(1)]
     };
-    let taken = (1..=most).map(|n| call(1, [ask(Acquire { limit: many_at_once(), ..acquire(n) })]));
+    let taken =
+        (1..=most).map(|n| call(1, [sketch(Acquire { limit: many_at_once(), ..acquire(n) })]));
     let waits = Acquire { permits: Permits::new(150).unwrap(), limit: many_at_once(), ..another() };
-    let waits = ask(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits });
-    let asks = [asked(few, "eve"), call(1, [renew(SECOND)]), asked(few, "eve"), asked(few, "bob")];
+    let waits = sketch(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits });
+    let sketches =
+        [asked(few, "eve"), call(1, [renew(SECOND)]), asked(few, "eve"), asked(few, "bob")];
     let nine = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|by| asked(few, by));
     let line = [by(1, 1, vec![waits]), call(240_000, [renew(SECOND)])];
     let end = [asked(99, "eve"), call(1, [release(few)]), asked(few, "eve"), look(1)];
@@ -115,22 +118,22 @@ pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
         .chain(by_ticket(&[few]))
         .chain([call(240_000, [renew(SECOND)])]);
     let here = [Event::Listen(inbox(0))];
-    let begun = here.into_iter().chain(taken).chain(asks).chain(hear).chain(line);
+    let begun = here.into_iter().chain(taken).chain(sketches).chain(hear).chain(line);
     begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
 }
 
 /// A ticket that is nobody's was asked for. It is renewed by hand, together with one that a client
 /// keeps for longer.
 pub(super) fn renewed_by_hand_beside_one_of_a_client() -> Vec<Event> {
-    let by_hand = |asks| Event::Call { step: 1, inbox: None, fence: FenceSeen::None, asks };
+    let by_hand = |sketches| Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches };
     let (lease, apart, tickets) =
         (LeaseId(78 << 64), LeaseId(77 << 64), vec![ticket(1), ticket(2)]);
-    let asked = Ask::HandOver { ticket: ticket(1), lease: apart, by: "eve" };
-    let renewed = Ask::RenewTickets { lease, ttl: SECOND / 2, margin: SECOND / 4, tickets };
-    let own = ask(Acquire { lease, ..acquire(1) });
+    let asked = Sketch::HandOver { ticket: ticket(1), lease: apart, by: "eve" };
+    let renewed = Sketch::RenewTickets { lease, ttl: SECOND / 2, margin: SECOND / 4, tickets };
+    let own = sketch(Acquire { lease, ..acquire(1) });
     vec![
         by_hand(vec![own]),
-        call(1, [ask(acquire(2))]),
+        call(1, [sketch(acquire(2))]),
         by_hand(vec![asked]),
         by_hand(vec![renewed]),
         look(1),
@@ -144,5 +147,5 @@ fn many() -> Vec<Event> {
 /// Fifty tickets are taken; the first has this number.
 pub(super) fn taken(from: u32) -> Event {
     let limit = many_at_once();
-    by(0, 1, (from..from + 50).map(|number| ask(Acquire { limit, ..acquire(number) })).collect())
+    by(0, 1, (from..from + 50).map(|number| sketch(Acquire { limit, ..acquire(number) })).collect())
 }

@@ -6,19 +6,19 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-use super::super::history::{Ask, Event, FenceSeen, inbox};
+use super::super::history::{Event, FenceSeen, Sketch, inbox};
 
-pub(super) fn by(who: u64, step: u64, ask: Ask) -> Event {
-    in_one_call(who, step, vec![ask])
+pub(super) fn by(who: u64, step: u64, sketch: Sketch) -> Event {
+    in_one_call(who, step, vec![sketch])
 }
 
-pub(super) fn in_one_call(who: u64, step: u64, asks: Vec<Ask>) -> Event {
+pub(super) fn in_one_call(who: u64, step: u64, sketches: Vec<Sketch>) -> Event {
     let (inbox, fence) = (Some(inbox(who)), FenceSeen::None);
-    Event::Call { step: step as i64, inbox, fence, asks }
+    Event::Call { step: step as i64, inbox, fence, sketches }
 }
 
 pub(super) fn look(step: u64) -> Event {
-    by(0, step, Ask::Inspect { rows: 9 })
+    by(0, step, Sketch::Inspect { rows: 9 })
 }
 
 /// A ticket of a session. Later sessions have lower ones. No series is found within other ids.
@@ -27,17 +27,17 @@ pub(super) fn ticket(who: u64, number: u32) -> Ticket {
     Ticket(spread - (u128::from(who) << 100)).series().ticket(number)
 }
 
-pub(super) fn ask(acquire: Acquire) -> Ask {
-    Ask::Acquire { acquire, not_after: None }
+pub(super) fn sketch(acquire: Acquire) -> Sketch {
+    Sketch::Acquire { acquire, not_after: None }
 }
 
-pub(super) fn release(who: u64, number: u32) -> Ask {
-    Ask::Release { ticket: ticket(who, number), slots: None }
+pub(super) fn release(who: u64, number: u32) -> Sketch {
+    Sketch::Release { ticket: ticket(who, number), slots: None }
 }
 
-pub(super) fn renew(who: u64) -> Ask {
+pub(super) fn renew(who: u64) -> Sketch {
     let lease = ticket(who, 0).into();
-    Ask::RenewAll { lease, ttl: 60 * SECOND, margin: 60 * SECOND, wrong: 0 }
+    Sketch::RenewAll { lease, ttl: 60 * SECOND, margin: 60 * SECOND, wrong: 0 }
 }
 
 /// A request for both permits.

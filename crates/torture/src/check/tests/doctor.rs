@@ -24,9 +24,9 @@ impl Doctor {
     }
 
     /// A request of the first life of a worker.
-    pub(super) fn ask(&mut self, at: u64, worker: &str, name: &str, permits: u32) -> &mut Self {
+    pub(super) fn want(&mut self, at: u64, worker: &str, name: &str, permits: u32) -> &mut Self {
         let (req, name) = (worker.into(), name.into());
-        self.say(at, &life(worker), TortureWhat::Ask { req, name, permits, timeout: None })
+        self.say(at, &life(worker), TortureWhat::Want { req, name, permits, timeout: None })
     }
 
     pub(super) fn queued(&mut self, at: u64, worker: &str) -> &mut Self {

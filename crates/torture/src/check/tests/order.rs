@@ -5,11 +5,11 @@ use super::{super::*, MS, S, TTL, assert_acquits, assert_convicts, doctor::Docto
 /// The third worker passes the second, which stood in line before the third asked.
 fn passed(doctor: &mut Doctor) -> &mut Doctor {
     doctor
-        .ask(S, "w1a", "one", 1)
+        .want(S, "w1a", "one", 1)
         .granted(S + MS, "w1a", 10, &[0], 9 * S)
-        .ask(S + 2 * MS, "w2a", "one", 1)
+        .want(S + 2 * MS, "w2a", "one", 1)
         .queued(S + 3 * MS, "w2a")
-        .ask(S + 4 * MS, "w3a", "one", 1)
+        .want(S + 4 * MS, "w3a", "one", 1)
         .releasing(2 * S, "w1a")
         .granted(2 * S + MS, "w3a", 20, &[0], 9 * S)
         .releasing(3 * S, "w3a")
@@ -35,11 +35,11 @@ fn a_waiter_that_gets_in_beside_one_that_left_untold_is_acquitted_if_both_fit() 
     let beside = |permits| {
         let mut doctor = Doctor::new();
         doctor
-            .ask(S, "w1a", "few", 3)
+            .want(S, "w1a", "few", 3)
             .granted(S + MS, "w1a", 10, &[0, 1, 2], 9 * S)
-            .ask(S + 2 * MS, "w2a", "few", permits)
+            .want(S + 2 * MS, "w2a", "few", permits)
             .queued(S + 3 * MS, "w2a")
-            .ask(S + 4 * MS, "w3a", "few", 1)
+            .want(S + 4 * MS, "w3a", "few", 1)
             .releasing(2 * S, "w1a")
             .granted(2 * S + MS, "w3a", 30, &[2], 9 * S)
             .say(2 * S + 2 * MS, "w2.1", TortureWhat::Withdrawn { req: "w2a".into() })

@@ -6,8 +6,8 @@ use super::{super::*, MS, S, TTL, assert_acquits, assert_convicts, doctor::Docto
 
 /// A waiter stands beside a free permit for this long, and is then served.
 fn idle(doctor: &mut Doctor, time: u64) -> &mut Doctor {
-    doctor.ask(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
-    doctor.ask(S + 2 * MS, "w2a", "one", 1).queued(S + 3 * MS, "w2a").releasing(2 * S, "w1a");
+    doctor.want(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
+    doctor.want(S + 2 * MS, "w2a", "one", 1).queued(S + 3 * MS, "w2a").releasing(2 * S, "w1a");
     doctor.granted(2 * S + time, "w2a", 20, &[0], 99 * S)
 }
 

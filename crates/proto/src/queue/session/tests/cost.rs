@@ -2,7 +2,7 @@
 
 use super::{
     ON_AND_ON, ONCE, TTL, acknowledge_all,
-    net::{Net, item, wish},
+    net::{Net, item, want},
 };
 use crate::{
     queue::Due,
@@ -16,7 +16,7 @@ fn pushing_popping_and_acknowledging_cost_a_call_each() {
     net.run_for(SECOND);
     let before = net.calls;
     assert_eq!(before, 2, "the first call of all tells the store's clock");
-    net.pop(0, wish(1, ONCE, TTL));
+    net.pop(0, want(1, ONCE, TTL));
     net.run_for(SECOND);
     assert_eq!(acknowledge_all(&mut net, 0), 1);
     net.run_for(SECOND);
@@ -29,7 +29,7 @@ fn a_busy_worker_makes_a_call_an_item() {
     let mut net = Net::new(2, 7);
     net.push_texts(100);
     net.run_for(SECOND);
-    net.pop(1, wish(1, ON_AND_ON, TTL));
+    net.pop(1, want(1, ON_AND_ON, TTL));
     net.run_for(SECOND);
     let before = net.calls;
     for _ in 0..50 {
@@ -48,7 +48,7 @@ fn requests_of_many_tasks_share_calls() {
     assert_eq!((net.answers.len(), net.pushed.len()), (630, 630));
     let before = net.calls;
     for _ in 0..128 {
-        net.pop(0, wish(1, ONCE, TTL));
+        net.pop(0, want(1, ONCE, TTL));
     }
     net.run_for(SECOND);
     assert_eq!((net.calls - before, net.held.len()), (2, 128));
@@ -72,7 +72,7 @@ fn payloads_go_in_batches_of_four_mebibytes() {
 #[test]
 fn an_idle_hour_costs_a_call_a_minute() {
     let mut net = Net::new(1, 7);
-    net.pop(0, wish(8, ON_AND_ON, TTL));
+    net.pop(0, want(8, ON_AND_ON, TTL));
     net.run_for(SECOND);
     let before = net.calls;
     net.run_for(3600 * SECOND);
@@ -86,7 +86,7 @@ fn a_due_item_is_delivered_within_milliseconds_and_costs_one_look() {
     net.push(0, delayed);
     net.run_for(SECOND);
     for who in 1..3 {
-        net.pop(who, wish(1, ON_AND_ON, TTL));
+        net.pop(who, want(1, ON_AND_ON, TTL));
         net.run_for(SECOND);
     }
     let before = net.calls;

@@ -21,10 +21,10 @@ impl Net {
                 self.push_text(who, &format!("{turn}"));
             }
             2 => {
-                self.pop(who, wish(1, ONCE, ttl));
+                self.pop(who, want(1, ONCE, ttl));
             }
             3 if self.draw(4) == 0 => {
-                self.pop(who, wish(2, ON_AND_ON, ttl));
+                self.pop(who, want(2, ON_AND_ON, ttl));
             }
             4 => self.unpop_one(who),
             _ => self.finish_one(who),
@@ -79,7 +79,7 @@ fn over_lossy_repeating_reordering_links_everything_is_done_once_and_everybody_i
             net.check();
         }
         net.fate = Fate::default();
-        net.pop(0, wish(8, Until::Unpopped, ttl));
+        net.pop(0, want(8, Until::Unpopped, ttl));
         for _ in 0..300 {
             net.acknowledge_everything();
             net.run_for(SECOND);
@@ -106,7 +106,7 @@ fn a_popper_over_bad_links_is_served_before_long() {
         let mut net = Net::new(2, seed);
         net.fate = Fate { lose_requests: 20, lose_replies: 20, slow: true, ..Fate::default() };
         net.fate.lose_wakeups = true;
-        net.pop(1, wish(1, ON_AND_ON, TTL));
+        net.pop(1, want(1, ON_AND_ON, TTL));
         net.run_for(10 * SECOND);
         for i in 0..10 {
             net.push_text(0, &format!("{i}"));

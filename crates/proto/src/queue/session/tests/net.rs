@@ -10,7 +10,7 @@ use crate::{
     id::mix,
     queue::{
         Batch, Delivery, Due, How, ItemId, MemoryQueue, Push, Request, State,
-        session::{Answer, AskId, Bearings, DeliveryEnd, Event, PopId, Session, Until, Wish},
+        session::{Answer, Bearings, DeliveryEnd, Event, OneOffId, PopId, Session, Until, Want},
     },
     session::SessionConfig,
     time::{Micros, SECOND},
@@ -52,13 +52,13 @@ pub(super) struct Net {
     pub(super) told: Vec<(usize, Micros, Event)>,
     pub(super) held: BTreeMap<Delivery, InHand>,
     pub(super) ends: BTreeMap<Delivery, DeliveryEnd>,
-    pub(super) answers: BTreeMap<(usize, AskId), Answer>,
+    pub(super) answers: BTreeMap<(usize, OneOffId), Answer>,
     /// How often each text was put into the queue by the ledger.
     pub(super) pushed: BTreeMap<String, u32>,
     /// Items that were acknowledged, as their programs were told.
     pub(super) done: Vec<ItemId>,
     pub(super) texts: BTreeMap<ItemId, String>,
-    /// Wishes that are not fulfilled.
+    /// Wants that are not fulfilled.
     pub(super) wanted: BTreeMap<(usize, PopId), Until>,
     /// How far the store's clock is from where it would be.
     pub(super) clock_step: i64,
@@ -84,8 +84,8 @@ pub(super) fn item(text: &str) -> Push {
     }
 }
 
-pub(super) fn wish(items: u32, until: Until, ttl: Micros) -> Wish {
-    Wish { items, ttl, until, drains: false, about: String::new() }
+pub(super) fn want(items: u32, until: Until, ttl: Micros) -> Want {
+    Want { items, ttl, until, drains: false, about: String::new() }
 }
 
 impl Net {
@@ -123,11 +123,11 @@ impl Net {
         }
     }
 
-    pub(super) fn push(&mut self, who: usize, push: Push) -> AskId {
-        self.sessions[who].ask(self.now, Request::Push(push))
+    pub(super) fn push(&mut self, who: usize, push: Push) -> OneOffId {
+        self.sessions[who].one_off(self.now, Request::Push(push))
     }
 
-    pub(super) fn push_text(&mut self, who: usize, text: &str) -> AskId {
+    pub(super) fn push_text(&mut self, who: usize, text: &str) -> OneOffId {
         self.push(who, item(text))
     }
 
@@ -137,9 +137,9 @@ impl Net {
         }
     }
 
-    pub(super) fn pop(&mut self, who: usize, wish: Wish) -> PopId {
-        let until = wish.until;
-        let pop = self.sessions[who].pop(wish);
+    pub(super) fn pop(&mut self, who: usize, want: Want) -> PopId {
+        let until = want.until;
+        let pop = self.sessions[who].pop(want);
         self.wanted.insert((who, pop), until);
         pop
     }
@@ -246,8 +246,8 @@ impl Net {
                 }
                 self.ends.insert(*delivery, *end);
             }
-            Event::Answer { ask, answer } => {
-                self.answers.insert((who, *ask), answer.clone());
+            Event::Answer { one_off, answer } => {
+                self.answers.insert((who, *one_off), answer.clone());
             }
             Event::Danger { .. } => {}
         }

@@ -28,12 +28,12 @@ fn a_push_whose_answer_was_lost_is_done_once_and_answered() {
     net.push_text(0, "first");
     net.run_for(SECOND);
     net.fate = LOSES_REPLIES;
-    let ask = net.push_text(0, "x");
+    let one_off = net.push_text(0, "x");
     net.run_for(10 * SECOND);
-    assert!(!net.answers.contains_key(&(0, ask)));
+    assert!(!net.answers.contains_key(&(0, one_off)));
     net.fate = Fate::default();
     net.run_for(5 * SECOND);
-    assert!(matches!(net.answers[&(0, ask)], Answer::Done(Reply::Pushed { .. })));
+    assert!(matches!(net.answers[&(0, one_off)], Answer::Done(Reply::Pushed { .. })));
     assert_eq!(net.pushed["x"], 1);
 }
 
@@ -43,13 +43,13 @@ fn after_its_deadline_nobody_can_say_whether_a_push_was_done_and_things_go_on() 
     net.push_text(0, "first");
     net.run_for(SECOND);
     net.fate = LOSES_REPLIES;
-    let ask = net.push_text(0, "x");
+    let one_off = net.push_text(0, "x");
     net.run_for(SECOND);
     let behind = net.push_text(0, "behind");
     net.run_for(29 * SECOND);
-    assert!(!net.answers.contains_key(&(0, ask)));
+    assert!(!net.answers.contains_key(&(0, one_off)));
     net.run_for(3 * SECOND);
-    assert_eq!(net.answers[&(0, ask)], Answer::Unknown);
+    assert_eq!(net.answers[&(0, one_off)], Answer::Unknown);
     assert!(!net.answers.contains_key(&(0, behind)));
     net.fate = Fate::default();
     net.run_for(5 * SECOND);
@@ -61,9 +61,9 @@ fn after_its_deadline_nobody_can_say_whether_a_push_was_done_and_things_go_on() 
 fn silence_means_danger_and_then_loss_before_the_lease_ends_and_then_it_is_delivered_again() {
     let mut net = Net::new(2, 7);
     net.push_text(0, "x");
-    net.pop(1, wish(1, ONCE, TTL));
+    net.pop(1, want(1, ONCE, TTL));
     net.run_for(SECOND);
-    net.pop(0, wish(1, ONCE, TTL));
+    net.pop(0, want(1, ONCE, TTL));
     net.fate.cut_off = Some(1);
     for _ in 0..400 {
         net.run_for(SECOND / 10);
@@ -85,7 +85,7 @@ fn outlasts_the_lease(count_from_reply: bool) -> bool {
     net.push_text(0, "x");
     net.run_for(SECOND);
     net.fate = Fate { lag: 300 * MILLISECOND, count_from_reply, ..Fate::default() };
-    net.pop(0, wish(1, ONCE, 3 * SECOND));
+    net.pop(0, want(1, ONCE, 3 * SECOND));
     net.run_for(700 * MILLISECOND); // delivered, and not yet renewed
     assert_eq!(net.in_hand(0).len(), 1);
     net.fate.cut_off = Some(0);
@@ -105,14 +105,14 @@ fn a_session_that_counted_from_the_reply_would_be_found_out() {
 fn what_was_lost_in_silence_goes_back_once_the_store_is_there_again() {
     let mut net = Net::new(2, 7);
     net.push_text(0, "x");
-    net.pop(1, wish(1, ONCE, 100 * SECOND));
+    net.pop(1, want(1, ONCE, 100 * SECOND));
     net.run_for(SECOND);
     net.fate.cut_off = Some(1);
     net.run_for(80 * SECOND);
     assert!(net.held.is_empty());
     net.fate = Fate::default();
     net.run_for(3 * SECOND);
-    net.pop(0, wish(1, ONCE, TTL));
+    net.pop(0, want(1, ONCE, TTL));
     net.run_for(SECOND);
     assert_eq!(net.in_hand(0).len(), 1);
     assert!(net.sessions[1].is_idle());
@@ -122,7 +122,7 @@ fn what_was_lost_in_silence_goes_back_once_the_store_is_there_again() {
 fn a_finish_that_may_have_been_done_is_unknown_and_is_told_again() {
     let mut net = Net::new(1, 7);
     net.push_text(0, "x");
-    net.pop(0, wish(1, ONCE, 600 * SECOND));
+    net.pop(0, want(1, ONCE, 600 * SECOND));
     net.run_for(SECOND);
     let delivery = net.in_hand(0)[0];
     net.fate.lose_requests = 100;
@@ -138,7 +138,7 @@ fn a_finish_that_may_have_been_done_is_unknown_and_is_told_again() {
 #[test]
 fn a_worker_goes_on_after_a_silence() {
     let mut net = Net::new(2, 7);
-    net.pop(1, wish(2, ON_AND_ON, TTL));
+    net.pop(1, want(2, ON_AND_ON, TTL));
     net.run_for(SECOND);
     net.fate.cut_off = Some(1);
     net.run_for(300 * SECOND);
@@ -155,9 +155,9 @@ fn a_store_whose_clock_was_set_forward_refuses_once_and_is_asked_again() {
     net.push_text(0, "first");
     net.run_for(SECOND);
     net.clock_step = 3_600_000_000;
-    let ask = net.push_text(0, "x");
+    let one_off = net.push_text(0, "x");
     net.run_for(SECOND);
-    assert!(matches!(net.answers[&(0, ask)], Answer::Done(Reply::Pushed { .. })));
+    assert!(matches!(net.answers[&(0, one_off)], Answer::Done(Reply::Pushed { .. })));
     assert_eq!(net.pushed["x"], 1);
 }
 
@@ -166,7 +166,7 @@ fn deadlines_do_not_go_back_when_the_store_s_clock_is_set_back() {
     let (mut session, mut now) = (session(Bearings::default()), 0);
     let mut last = 0;
     for clock in [100_000, 50_000, 200_000] {
-        session.ask(now, Request::Leave);
+        session.one_off(now, Request::Leave);
         loop {
             let call = session.poll_call(now).unwrap();
             let number = call.batch.number;
@@ -197,10 +197,10 @@ fn knows_the_clock() -> Bearings {
 #[test]
 fn the_same_batch_is_sent_until_its_outcome_is_known_and_the_next_has_the_next_number() {
     let mut session = session(knows_the_clock());
-    session.ask(0, Request::Push(item("x")));
+    session.one_off(0, Request::Push(item("x")));
     let first = session.poll_call(0).unwrap();
     assert_eq!((first.batch.number, first.batch.not_after), (6, 1030 * SECOND));
-    session.ask(0, Request::Push(item("y")));
+    session.one_off(0, Request::Push(item("y")));
     assert!(session.poll_call(0).is_none());
     let failure = CallFailure { maybe_executed: true, is_passing: true, is_full: false };
     session.handle_failure(SECOND, first.id, failure);
@@ -216,20 +216,20 @@ fn the_same_batch_is_sent_until_its_outcome_is_known_and_the_next_has_the_next_n
 #[test]
 fn what_only_reads_has_no_number() {
     let mut session = session(knows_the_clock());
-    session.ask(0, Request::Inspect { rows: 1 });
+    session.one_off(0, Request::Inspect { rows: 1 });
     assert_eq!(session.poll_call(0).unwrap().batch.number, 0);
 }
 
 #[test]
 fn a_store_that_refuses_for_good_is_not_asked_again_for_anybody() {
     let mut session = session(knows_the_clock());
-    let ask = session.ask(0, Request::Push(item("x")));
-    let pop = session.pop(wish(1, ON_AND_ON, TTL));
+    let one_off = session.one_off(0, Request::Push(item("x")));
+    let pop = session.pop(want(1, ON_AND_ON, TTL));
     let call = session.poll_call(0).unwrap();
     let failure = CallFailure { maybe_executed: false, is_passing: false, is_full: false };
     session.handle_failure(0, call.id, failure);
     let answer = Answer::NotDone;
-    assert_eq!(session.poll_event(), Some(Event::Answer { ask, answer }));
+    assert_eq!(session.poll_event(), Some(Event::Answer { one_off, answer }));
     assert_eq!(session.poll_event(), Some(Event::Failed { pop }));
 }
 
@@ -237,18 +237,18 @@ fn a_store_that_refuses_for_good_is_not_asked_again_for_anybody() {
 fn a_full_store_refuses_pushes_and_pops_at_once_and_drops_nothing_else() {
     let mut net = Net::new(1, 7);
     net.push_text(0, "x");
-    net.pop(0, wish(1, ONCE, TTL));
+    net.pop(0, want(1, ONCE, TTL));
     net.run_for(SECOND);
     let delivery = net.in_hand(0)[0];
     let mut session = net.sessions.remove(0);
     let now = net.now;
     while session.poll_event().is_some() {}
     session.finish(delivery, How::Acknowledge);
-    let ask = session.ask(now, Request::Push(item("y")));
+    let one_off = session.one_off(now, Request::Push(item("y")));
     let call = session.poll_call(now).unwrap();
     let full = CallFailure { maybe_executed: false, is_passing: true, is_full: true };
     session.handle_failure(now, call.id, full);
-    assert_eq!(session.poll_event(), Some(Event::Answer { ask, answer: Answer::NotDone }));
+    assert_eq!(session.poll_event(), Some(Event::Answer { one_off, answer: Answer::NotDone }));
     assert_eq!(session.poll_event(), None);
     let at = session.poll_timeout().unwrap();
     let call = session.poll_call(at).unwrap();
@@ -261,14 +261,14 @@ fn what_a_pop_delivered_that_was_given_up_is_found_and_given_back() {
     let mut net = Net::new(2, 7);
     net.push_text(0, "x");
     net.run_for(SECOND);
-    let pop = net.pop(1, wish(1, ONCE, 24 * 3600 * SECOND));
+    let pop = net.pop(1, want(1, ONCE, 24 * 3600 * SECOND));
     net.run_for(2_000);
     net.fate = LOSES_REPLIES;
     net.run_for(40 * SECOND);
     assert!(net.told.iter().any(|(_, _, event)| *event == Event::Failed { pop }));
     net.fate = Fate::default();
     net.run_for(3 * SECOND);
-    net.pop(0, wish(1, ONCE, TTL));
+    net.pop(0, want(1, ONCE, TTL));
     net.run_for(SECOND);
     assert_eq!(net.in_hand(0).len(), 1);
     assert!(net.sessions[1].is_idle());
@@ -277,7 +277,7 @@ fn what_a_pop_delivered_that_was_given_up_is_found_and_given_back() {
 #[test]
 fn what_comes_after_a_batch_was_given_up_is_given_back() {
     let mut session = session(knows_the_clock());
-    session.pop(wish(1, ONCE, TTL));
+    session.pop(want(1, ONCE, TTL));
     let call = session.poll_call(0).unwrap();
     session.handle_timeout(100 * SECOND);
     assert!(matches!(session.poll_event(), Some(Event::Failed { .. })));

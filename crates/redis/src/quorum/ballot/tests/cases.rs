@@ -161,8 +161,8 @@ fn where_all_nodes_were_outbid_and_know_of_no_limit_the_one_that_is_stated_count
             limit: seinpaal_proto::Limit::new(limit).unwrap(),
             on_mismatch: OnMismatch::Refuse,
         };
-        let ask = Acquire { limit: limit.map(rule), ..ask(1, 2) };
-        Ballot { ask, slots: None, fence: 20, tries: 0 }.count(&answers, true)
+        let want = Acquire { limit: limit.map(rule), ..want(1, 2) };
+        Ballot { want, slots: None, fence: 20, tries: 0 }.count(&answers, true)
     };
     assert!(matches!(verdict(Some(4)), BallotVerdict::Again { .. }), "{:?}", verdict(Some(4)));
     let implied = verdict(None);

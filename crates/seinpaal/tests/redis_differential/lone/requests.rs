@@ -7,7 +7,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    super::{beside::ticket, history::Ask},
+    super::{beside::ticket, history::Sketch},
     Draws, LONGEST, Terms, lease,
 };
 
@@ -17,7 +17,7 @@ const LONG: &str = "a line that is longer than the number of bytes that a ticket
     nobody can say that it fits where it does not";
 
 impl Draws {
-    pub(super) fn ask(&mut self, session: usize) -> Ask {
+    pub(super) fn sketch(&mut self, session: usize) -> Sketch {
         if self.holds && self.random.one_in(2) {
             return self.renew(session);
         }
@@ -27,7 +27,7 @@ impl Draws {
             at if at < 34 => self.acquire(session),
             34 => self.acquire_again(session),
             35..38 => self.renew(session),
-            38 => Ask::Inspect { rows: 1000 },
+            38 => Sketch::Inspect { rows: 1000 },
             _ if self.is_calm => self.release(session),
             _ => self.rarely(session),
         }
@@ -40,13 +40,13 @@ impl Draws {
         facts.is_some_and(|facts| facts.held >= facts.limit()) && !self.random.one_in(12)
     }
 
-    fn release(&mut self, session: usize) -> Ask {
+    fn release(&mut self, session: usize) -> Sketch {
         let held = self.beside.numbers(session, true);
         let ticket = match held.is_empty() || self.random.one_in(20) {
             true => self.recent(session),
             false => ticket(session, self.random.pick(&held)),
         };
-        Ask::Release { ticket, slots: None }
+        Sketch::Release { ticket, slots: None }
     }
 
     /// One of the last tickets of a session.
@@ -55,17 +55,17 @@ impl Draws {
         ticket(session, self.drawn[session].saturating_sub(back).max(1))
     }
 
-    pub(super) fn acquire(&mut self, session: usize) -> Ask {
+    pub(super) fn acquire(&mut self, session: usize) -> Sketch {
         self.drawn[session] += if self.random.one_in(20) { 2 } else { 1 };
         self.acquire_of(session, ticket(session, self.drawn[session]))
     }
 
-    pub(super) fn acquire_again(&mut self, session: usize) -> Ask {
+    pub(super) fn acquire_again(&mut self, session: usize) -> Sketch {
         let ticket = self.recent(session);
         self.acquire_of(session, ticket)
     }
 
-    fn acquire_of(&mut self, session: usize, ticket: Ticket) -> Ask {
+    fn acquire_of(&mut self, session: usize, ticket: Ticket) -> Sketch {
         let Terms { ttl, margin, .. } = self.terms;
         let random = &mut self.random;
         let acquire = Acquire {
@@ -88,7 +88,7 @@ impl Draws {
             about: about(random).to_owned(),
         };
         let not_after = random.one_in(12).then(|| random.pick(&[-1, 0, 1, 50]));
-        Ask::Acquire { acquire: self.fitting(acquire), not_after }
+        Sketch::Acquire { acquire: self.fitting(acquire), not_after }
     }
 
     /// With the limit that is in force, and no more permits than there are, most of the time.
@@ -110,32 +110,32 @@ impl Draws {
         }
     }
 
-    fn renew(&mut self, session: usize) -> Ask {
+    fn renew(&mut self, session: usize) -> Sketch {
         let Terms { ttl, margin, .. } = self.terms;
         let ttl = if self.random.one_in(4) { LONGEST.min(3 * ttl) } else { ttl };
         let lease = lease(session);
         if self.random.one_in(if self.holds { 20 } else { 5 }) {
             let tickets = (0..1 + self.random.below(2)).map(|_| self.recent(session)).collect();
-            return Ask::RenewTickets { lease, ttl, margin, tickets };
+            return Sketch::RenewTickets { lease, ttl, margin, tickets };
         }
         let often = if self.holds { 12 } else { 3 };
         let wrong = if self.random.one_in(often) { 1 + self.random.below(2) } else { 0 };
-        Ask::RenewAll { lease, ttl, margin, wrong }
+        Sketch::RenewAll { lease, ttl, margin, wrong }
     }
 
-    fn rarely(&mut self, session: usize) -> Ask {
+    fn rarely(&mut self, session: usize) -> Sketch {
         let ticket = self.recent(session);
         if self.holds && self.random.one_in(4) {
-            return Ask::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" };
+            return Sketch::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" };
         }
         match self.random.below(16) {
-            0..4 => Ask::Evict { ticket },
-            4 | 5 => Ask::Cancel { ticket, remember: self.terms.ttl, attach: None },
-            6 => Ask::Configure(Configure::Limit(Limit::new(self.terms.limit).unwrap())),
-            7 if self.random.one_in(3) => Ask::Configure(Configure::Pause("repairs".to_owned())),
-            7..10 => Ask::Configure(Configure::Unpin),
-            10..12 => Ask::Configure(Configure::Resume),
-            _ => Ask::Inspect { rows: 1000 },
+            0..4 => Sketch::Evict { ticket },
+            4 | 5 => Sketch::Cancel { ticket, remember: self.terms.ttl, attach: None },
+            6 => Sketch::Configure(Configure::Limit(Limit::new(self.terms.limit).unwrap())),
+            7 if self.random.one_in(3) => Sketch::Configure(Configure::Pause("repairs".to_owned())),
+            7..10 => Sketch::Configure(Configure::Unpin),
+            10..12 => Sketch::Configure(Configure::Resume),
+            _ => Sketch::Inspect { rows: 1000 },
         }
     }
 }

@@ -1,4 +1,4 @@
--- ask: has what reads the arguments of requests.
+-- arguments: has what reads the arguments of requests.
 -- keys   records order
 -- args   none of its own
 -- reply  nothing

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How often some names are looked at, to find those that nobody uses any more.
 const SWEEP_EVERY: Duration = Duration::from_secs(20);
 
-pub(super) struct SessionKeeper {
+pub(super) struct SessionTask {
     core: Arc<Core>,
     link: Arc<SessionLink>,
     states: StateWatcher,
@@ -36,7 +36,7 @@ pub(super) struct SessionKeeper {
 
 type NudgeFuture = futures_util::future::BoxFuture<'static, WatchedEvent>;
 
-enum KeeperNews {
+enum SessionNews {
     /// The inbox was written to.
     Nudge,
     State(SessionState),
@@ -46,7 +46,7 @@ enum KeeperNews {
     Time,
 }
 
-impl SessionKeeper {
+impl SessionTask {
     /// Makes this client's inbox in this session, and lets calls use the session. Returns the
     /// leader's clock, which making the inbox has shown.
     pub(super) async fn new(
@@ -73,10 +73,10 @@ impl SessionKeeper {
                 nudge = self.open_inbox().await;
             }
             let heard = tokio::select! {
-                Some(_) = poll(&mut nudge) => { nudge = None; KeeperNews::Nudge }
-                state = self.states.changed() => KeeperNews::State(state),
-                Some(inbox) = self.gone.recv() => KeeperNews::Gone(inbox),
-                _ = sweep.tick() => KeeperNews::Time,
+                Some(_) = poll(&mut nudge) => { nudge = None; SessionNews::Nudge }
+                state = self.states.changed() => SessionNews::State(state),
+                Some(inbox) = self.gone.recv() => SessionNews::Gone(inbox),
+                _ = sweep.tick() => SessionNews::Time,
             };
             if self.take(heard).await {
                 nudge = None;
@@ -85,24 +85,24 @@ impl SessionKeeper {
     }
 
     /// Takes what was heard. Returns whether there is another session now.
-    async fn take(&mut self, heard: KeeperNews) -> bool {
+    async fn take(&mut self, heard: SessionNews) -> bool {
         match heard {
             // The inbox is read when it is opened again.
-            KeeperNews::Nudge => {}
-            KeeperNews::Gone(inbox) => self.settle_for(inbox).await,
-            KeeperNews::Time => self.sweep().await,
-            // The connection is back, and while it was away wakeups went unheard.
-            KeeperNews::State(SessionState::SyncConnected) => {
+            SessionNews::Nudge => {}
+            SessionNews::Gone(inbox) => self.settle_for(inbox).await,
+            SessionNews::Time => self.sweep().await,
+            // The connection is back, and while it was closed wakeups went unheard.
+            SessionNews::State(SessionState::SyncConnected) => {
                 self.link.time.forget();
                 // Nobody listens once the store is closed.
                 let _ = self.core.news.send(News::LookAgain);
             }
-            KeeperNews::State(state) if state.is_terminated() => {
+            SessionNews::State(state) if state.is_terminated() => {
                 self.begin_again().await;
                 return true;
             }
             // The connection is lost, and there may be another leader, with another clock.
-            KeeperNews::State(_) => self.link.time.forget(),
+            SessionNews::State(_) => self.link.time.forget(),
         }
         false
     }
@@ -113,7 +113,7 @@ impl SessionKeeper {
     async fn open_inbox(&mut self) -> Option<NudgeFuture> {
         let path = self.core.options.paths.inbox(self.core.inbox());
         let read = self.link.client.get_and_watch_data(&path);
-        let Ok(Ok((data, stat, watcher))) = timeout(self.link.patience(), read).await else {
+        let Ok(Ok((data, stat, watcher))) = timeout(self.link.answer_timeout(), read).await else {
             sleep(PAUSE).await;
             return None;
         };

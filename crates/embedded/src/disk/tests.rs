@@ -32,9 +32,9 @@ fn slow_disk() -> (Box<dyn Disk>, Receiver<()>, Sender<io::Result<()>>) {
 #[test]
 fn an_answer_is_given_when_the_disk_has_it_and_not_before() {
     let (disk, begins, finish) = slow_disk();
-    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
+    let mut disk_thread = DiskThread::new(Path::new("/x"), disk);
     let (answer, mut reply) = oneshot::channel();
-    keeper.answer_later(answer, replies());
+    disk_thread.answer_later(answer, replies());
     begins.recv().unwrap();
     assert!(matches!(reply.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
     finish.send(Ok(())).unwrap();
@@ -44,11 +44,11 @@ fn an_answer_is_given_when_the_disk_has_it_and_not_before() {
 #[test]
 fn answers_that_come_while_the_disk_is_busy_share_the_next_time_it_is_waited_for() {
     let (disk, begins, finish) = slow_disk();
-    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
+    let mut disk_thread = DiskThread::new(Path::new("/x"), disk);
     let asked: Vec<_> = (0..20)
         .map(|n| {
             let (answer, reply) = oneshot::channel();
-            keeper.answer_later(answer, replies());
+            disk_thread.answer_later(answer, replies());
             if n == 0 {
                 begins.recv().unwrap();
             }
@@ -72,10 +72,10 @@ fn after_a_disk_has_failed_once_nothing_is_confirmed() {
         0 => Err(io::Error::other("broken")),
         _ => Ok(()),
     };
-    let mut keeper = DiskKeeper::new(Path::new("/x"), Box::new(WatchedDisk(sync)));
+    let mut disk_thread = DiskThread::new(Path::new("/x"), Box::new(WatchedDisk(sync)));
     for _ in 0..2 {
         let (answer, reply) = oneshot::channel();
-        keeper.answer_later(answer, replies());
+        disk_thread.answer_later(answer, replies());
         let error = reply.blocking_recv().unwrap().unwrap_err();
         assert_eq!(error.certainty(), Certainty::Unknown);
         assert!(error.to_string().contains("broken"), "{error}");
@@ -100,32 +100,32 @@ impl Disk for NotAskedAtFirst {
 
 #[test]
 fn where_a_file_could_not_be_opened_only_the_answers_of_that_time_are_failures() {
-    let mut keeper = DiskKeeper::new(Path::new("/x"), Box::new(NotAskedAtFirst(false)));
+    let mut disk_thread = DiskThread::new(Path::new("/x"), Box::new(NotAskedAtFirst(false)));
     let (answer, reply) = oneshot::channel();
-    keeper.answer_later(answer, replies());
+    disk_thread.answer_later(answer, replies());
     let error = reply.blocking_recv().unwrap().unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert!(error.to_string().ends_with("too many open files; try again"), "{error}");
     let (answer, reply) = oneshot::channel();
-    keeper.answer_later(answer, replies());
+    disk_thread.answer_later(answer, replies());
     assert_eq!(reply.blocking_recv().unwrap().unwrap(), replies());
-    let mut keeper = DiskKeeper::new(Path::new("/x"), Box::new(NotAskedAtFirst(false)));
-    assert_eq!(keeper.write_back().recv(), Err(RecvError));
+    let mut disk_thread = DiskThread::new(Path::new("/x"), Box::new(NotAskedAtFirst(false)));
+    assert_eq!(disk_thread.write_back().recv(), Err(RecvError));
     let (answer, reply) = oneshot::channel();
-    keeper.answer_later(answer, replies());
+    disk_thread.answer_later(answer, replies());
     assert_eq!(reply.blocking_recv().unwrap().unwrap(), replies());
 }
 
 #[test]
 fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
     let (disk, begins, finish) = slow_disk();
-    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
-    let under_way = keeper.write_back();
+    let mut disk_thread = DiskThread::new(Path::new("/x"), disk);
+    let under_way = disk_thread.write_back();
     begins.recv().unwrap();
     assert_eq!(under_way.try_recv(), Err(TryRecvError::Empty), "it goes on by itself");
     let (answer, reply) = oneshot::channel();
-    let again = keeper.write_back();
-    keeper.answer_later(answer, replies());
+    let again = disk_thread.write_back();
+    disk_thread.answer_later(answer, replies());
     finish.send(Ok(())).unwrap();
     assert_eq!(under_way.recv(), Err(RecvError));
     finish.send(Ok(())).unwrap();
@@ -138,12 +138,12 @@ fn a_log_is_written_back_beside_the_calls_and_after_the_answers_that_wait() {
 #[test]
 fn what_was_pushed_is_not_kept_for_certain_once_the_log_could_not_be_written_back() {
     let (disk, _begins, finish) = slow_disk();
-    let mut keeper = DiskKeeper::new(Path::new("/x"), disk);
-    let under_way = keeper.write_back();
+    let mut disk_thread = DiskThread::new(Path::new("/x"), disk);
+    let under_way = disk_thread.write_back();
     finish.send(Err(io::Error::other("broken"))).unwrap();
     assert_eq!(under_way.recv(), Err(RecvError));
     let (answer, reply) = oneshot::channel();
-    keeper.answer_later(answer, replies());
+    disk_thread.answer_later(answer, replies());
     let error = reply.blocking_recv().unwrap().unwrap_err();
     assert!(error.to_string().contains("broken"), "{error}");
 }

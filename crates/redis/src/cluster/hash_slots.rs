@@ -1,4 +1,4 @@
-//! Which node owns which slot, as the cluster says and as redirections correct it.
+//! Which node owns which hash slot, as the cluster says and as redirections correct it.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -32,18 +32,18 @@ impl fmt::Display for NodeAddress {
     }
 }
 
-/// The owners of all slots, and all nodes that there are.
+/// The owners of all hash slots, and all nodes that there are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SlotMap {
-    /// The ranges of slots by their first slot: the last slot and the owner.
+pub(super) struct HashSlotMap {
+    /// The ranges of hash slots by their first hash slot: the last hash slot and the owner.
     ranges: BTreeMap<u16, (u16, NodeAddress)>,
-    /// Slots of which a redirection said that they are elsewhere.
+    /// Hash slots of which a redirection said that they are elsewhere.
     moved: BTreeMap<u16, NodeAddress>,
     nodes: Vec<NodeAddress>,
     most_replicas: u32,
 }
 
-impl SlotMap {
+impl HashSlotMap {
     /// Reads the answer to `CLUSTER SLOTS`.
     pub(super) fn parse(answer: &Value, of: &NodeAddress) -> Option<Self> {
         let Value::Array(rows) = answer else { return None };
@@ -53,7 +53,7 @@ impl SlotMap {
             let [Value::Int(first), Value::Int(last), owners @ ..] = fields.as_slice() else {
                 return None;
             };
-            // The master stands first. If its address is not known, the slots have no owner, and
+            // The master stands first. If its address is not known, the hash slots have no owner, and
             // not a replica in its place: another node's map may know more.
             if let Some(master) = owners.first().and_then(|master| node(master, of)) {
                 let range = (u16::try_from(*last).ok()?, master);
@@ -68,21 +68,21 @@ impl SlotMap {
         Some(map)
     }
 
-    pub(super) fn owner(&self, slot: u16) -> Option<&NodeAddress> {
+    pub(super) fn owner(&self, hash_slot: u16) -> Option<&NodeAddress> {
         // A redirection is newer than the map. When the map is read anew, its corrections go with
         // it.
-        self.moved.get(&slot).or_else(|| {
-            let (_, (last, owner)) = self.ranges.range(..=slot).next_back()?;
-            (slot <= *last).then_some(owner)
+        self.moved.get(&hash_slot).or_else(|| {
+            let (_, (last, owner)) = self.ranges.range(..=hash_slot).next_back()?;
+            (hash_slot <= *last).then_some(owner)
         })
     }
 
     /// Takes note of what a redirection said.
-    pub(super) fn correct(&mut self, slot: u16, owner: NodeAddress) {
-        self.moved.insert(slot, owner);
+    pub(super) fn correct(&mut self, hash_slot: u16, owner: NodeAddress) {
+        self.moved.insert(hash_slot, owner);
     }
 
-    /// All masters that own slots, each once.
+    /// All masters that own hash slots, each once.
     pub(super) fn masters(&self) -> Vec<NodeAddress> {
         let owners = self.ranges.values().map(|(_, owner)| owner);
         let mut masters: Vec<_> = owners.chain(self.moved.values()).cloned().collect();
@@ -143,12 +143,12 @@ fn ip(rest: &Value) -> Option<&Value> {
 
 /// Reads the answer to `CLUSTER SLOTS`, and asks everything of what was read.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(in super::super) fn fuzz_slots(answer: &Value) {
+pub(in super::super) fn fuzz_hash_slots(answer: &Value) {
     let of = NodeAddress { host: "h".into(), port: 1 };
-    let Some(map) = SlotMap::parse(answer, &of) else { return };
-    for slot in [0, 1, 16_383, u16::MAX] {
-        let owner = map.owner(slot);
-        assert!(owner.is_none_or(|owner| map.knows(owner)), "{slot}");
+    let Some(map) = HashSlotMap::parse(answer, &of) else { return };
+    for hash_slot in [0, 1, 16_383, u16::MAX] {
+        let owner = map.owner(hash_slot);
+        assert!(owner.is_none_or(|owner| map.knows(owner)), "{hash_slot}");
     }
     assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
     let Value::Array(rows) = answer else { panic!("a map is read of a list") };
@@ -185,10 +185,11 @@ mod tests {
     }
 
     #[test]
-    fn every_slot_has_the_owner_that_the_cluster_says_and_redirections_correct() {
+    fn every_hash_slot_has_the_owner_that_the_cluster_says_and_redirections_correct() {
         let rows = [row(0, 99, &[("", 1), ("h", 4)]), row(200, 16383, &[("h", 2), ("?", 5)])];
-        let mut map = SlotMap::parse(&Value::Array(rows.to_vec()), &address(9)).unwrap();
-        let owners = [0, 99, 100, 200, 16383].map(|slot| map.owner(slot).map(|owner| owner.port));
+        let mut map = HashSlotMap::parse(&Value::Array(rows.to_vec()), &address(9)).unwrap();
+        let owners =
+            [0, 99, 100, 200, 16383].map(|hash_slot| map.owner(hash_slot).map(|owner| owner.port));
         assert_eq!(owners, [Some(1), Some(1), None, Some(2), Some(2)]);
         assert_eq!(map.nodes(), [1, 2, 4].map(address));
         assert_eq!(map.most_replicas(), 1);
@@ -203,9 +204,9 @@ mod tests {
         Value::Array(vec![bulk("?"), Value::Int(port), bulk("id"), rest])
     }
 
-    fn map_of(owners: &[Value]) -> SlotMap {
+    fn map_of(owners: &[Value]) -> HashSlotMap {
         let row = [&[Value::Int(0), Value::Int(99)], owners].concat();
-        SlotMap::parse(&Value::Array(vec![Value::Array(row)]), &address(9)).unwrap()
+        HashSlotMap::parse(&Value::Array(vec![Value::Array(row)]), &address(9)).unwrap()
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::why::estimate;
 /// An estimate of how long a wait lasts.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Guess {
+pub struct EstimateJson {
     /// What the estimate is: `now`, `about`, `after-guard`, or a word for why nothing can be said.
     kind: &'static str,
     /// How long the wait is likely to be, in milliseconds. `null`: nothing can be said.
@@ -23,21 +23,21 @@ pub struct Guess {
     text: String,
 }
 
-impl Guess {
+impl EstimateJson {
     /// What is said of this estimate.
     #[must_use]
-    pub fn new(guess: &Estimate) -> Self {
-        let (holds_seen, typical_hold_ms) = match guess {
+    pub fn new(given: &Estimate) -> Self {
+        let (holds_seen, typical_hold_ms) = match given {
             Estimate::ByHolds { seen, typical, .. } => (Some(*seen), Some(typical.as_millis())),
             _ => (None, None),
         };
-        let wait_ms = guess.wait().map(|wait| wait.as_millis());
-        Self { kind: kind(guess), wait_ms, holds_seen, typical_hold_ms, text: estimate(guess) }
+        let wait_ms = given.wait().map(|wait| wait.as_millis());
+        Self { kind: kind(given), wait_ms, holds_seen, typical_hold_ms, text: estimate(given) }
     }
 }
 
-fn kind(guess: &Estimate) -> &'static str {
-    match guess {
+fn kind(given: &Estimate) -> &'static str {
+    match given {
         Estimate::Now => "now",
         Estimate::ByHolds { .. } | Estimate::AtLeaseEnd { .. } => "about",
         Estimate::AfterGuard { .. } => "after-guard",

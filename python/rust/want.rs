@@ -1,4 +1,4 @@
-//! The requests of Python: the fields of `seinpaal._wish.Wish`, checked.
+//! The requests of Python: the fields of `seinpaal._want.Want`, checked.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// A request for permits.
 #[derive(FromPyObject)]
-pub(crate) struct Wish {
+pub(crate) struct Want {
     kind: String,
     name: String,
     limit: Option<Whole>,
@@ -34,28 +34,28 @@ pub(crate) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
 
 /// The options that both kinds of requests have.
 macro_rules! described {
-    ($request:expr, $wish:expr) => {{
-        let mut request = $request.priority(whole::priority(&$wish.priority)?);
-        if let Some(permits) = $wish.permits()? {
+    ($request:expr, $want:expr) => {{
+        let mut request = $request.priority(whole::priority(&$want.priority)?);
+        if let Some(permits) = $want.permits()? {
             request = request.permits(permits);
         }
-        if let Some(ttl) = $wish.ttl {
+        if let Some(ttl) = $want.ttl {
             request = request.ttl(seconds("a ttl", ttl)?);
         }
-        if let Some(timeout) = $wish.timeout {
+        if let Some(timeout) = $want.timeout {
             request = request.timeout(seconds("a timeout", timeout)?);
         }
-        for (key, value) in &$wish.labels {
+        for (key, value) in &$want.labels {
             request = request.label(key, value);
         }
-        for name in &$wish.slot_names {
+        for name in &$want.slot_names {
             request = request.slot(name);
         }
         request
     }};
 }
 
-impl Wish {
+impl Want {
     pub(crate) fn ttl(&self) -> Option<f64> {
         self.ttl
     }

@@ -8,7 +8,7 @@ use seinpaal_proto::{
     time::{UNBOUNDED, micros},
 };
 
-use crate::ask::TTL_MICROS;
+use crate::requests::TTL_MICROS;
 
 pub(crate) const AT_ONCE: Duration = Duration::ZERO;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);

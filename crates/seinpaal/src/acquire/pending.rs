@@ -18,37 +18,37 @@ use crate::{
     permit::Permit,
 };
 
-pub(super) fn ask(
+pub(super) fn begin(
     handle: &Arc<Handle>,
     wanted: WantedPermits,
     on_queued: Option<OnQueued>,
-) -> Asking {
-    let (request, asking) = Asking::new(handle, wanted, on_queued);
+) -> PendingAcquire {
+    let (request, pending) = PendingAcquire::new(handle, wanted, on_queued);
     handle.request(DriverCommand::Acquire(request));
-    asking
+    pending
 }
 
 /// A request that was sent, or the error in what was asked. A request that waits does not keep its
 /// description.
-pub(super) type Begun = Either<Asking, Ready<Result<Permit, AcquireError>>>;
+pub(super) type Begun = Either<PendingAcquire, Ready<Result<Permit, AcquireError>>>;
 
-pub(super) fn begun(asking: Result<Asking, AcquireError>) -> Begun {
-    match asking {
-        Ok(asking) => Either::Left(asking),
+pub(super) fn begun(pending: Result<PendingAcquire, AcquireError>) -> Begun {
+    match pending {
+        Ok(pending) => Either::Left(pending),
         Err(error) => Either::Right(ready(Err(error))),
     }
 }
 
 /// A request under way. Dropping it before its answer was taken abandons the request, and gives
 /// back a grant that has come already.
-pub(super) struct Asking {
+pub(super) struct PendingAcquire {
     handle: Arc<Handle>,
     number: u64,
     answer: oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>,
     is_over: bool,
 }
 
-impl Asking {
+impl PendingAcquire {
     pub(super) fn new(
         handle: &Arc<Handle>,
         wanted: WantedPermits,
@@ -56,13 +56,13 @@ impl Asking {
     ) -> (Box<AcquireRequest>, Self) {
         let (reply, answer) = oneshot::channel();
         let number = handle.next_request();
-        let asking = Self { handle: Arc::clone(handle), number, answer, is_over: false };
+        let pending = Self { handle: Arc::clone(handle), number, answer, is_over: false };
         let asked = RequestFigure::new(&wanted.name);
-        (Box::new(AcquireRequest { number, wanted, on_queued, asked, reply }), asking)
+        (Box::new(AcquireRequest { number, wanted, on_queued, asked, reply }), pending)
     }
 }
 
-impl Future for Asking {
+impl Future for PendingAcquire {
     type Output = Result<Permit, AcquireError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -74,7 +74,7 @@ impl Future for Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for PendingAcquire {
     fn drop(&mut self) {
         if self.is_over {
             return;

@@ -35,7 +35,7 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Wish:
+class Want:
     """A request for permits."""
 
     kind: str
@@ -50,9 +50,9 @@ class Wish:
     labels: tuple[tuple[str, str], ...] = ()
     slot_names: tuple[str, ...] = ()
 
-    def described(self, options: Options) -> Wish:
+    def described(self, options: Options) -> Want:
         """This request with these options."""
-        return Wish(
+        return Want(
             self.kind,
             self.name,
             self.limit,
@@ -68,7 +68,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Letter:
+class NewItem:
     """An item to push."""
 
     payload: bytes
@@ -81,7 +81,7 @@ class Letter:
 
 
 @dataclass(frozen=True)
-class Pick:
+class ItemWant:
     """A request for an item."""
 
     ttl: float | None = None

@@ -8,13 +8,13 @@ use seinpaal_proto::{
 use super::{
     super::{
         beside::ticket,
-        history::{Ask, inbox},
+        history::{Sketch, inbox},
     },
     Draws, Sizes,
 };
 
 impl Draws {
-    pub(super) fn ask(&mut self, session: usize) -> Ask {
+    pub(super) fn sketch(&mut self, session: usize) -> Sketch {
         if self.random.one_in(self.rarity) {
             return self.rarely(session);
         }
@@ -32,16 +32,16 @@ impl Draws {
         }
     }
 
-    fn release(&mut self, session: usize, held: &[u32]) -> Ask {
-        Ask::Release { ticket: ticket(session, self.random.pick(held)), slots: None }
+    fn release(&mut self, session: usize, held: &[u32]) -> Sketch {
+        Sketch::Release { ticket: ticket(session, self.random.pick(held)), slots: None }
     }
 
-    fn renew(&mut self, session: usize, place: Option<LeaseId>) -> Ask {
+    fn renew(&mut self, session: usize, place: Option<LeaseId>) -> Sketch {
         let wrong = if self.random.one_in(12) { 1 + self.random.below(2) } else { 0 };
         let ttl = if place.is_some() { self.place_ttl } else { self.ttl };
         let ttl = if self.random.one_in(6) { (ttl / 2).max(100 * MILLISECOND) } else { ttl };
         let lease = place.unwrap_or_else(|| ticket(session, 0).into());
-        Ask::RenewAll { lease, ttl, margin: self.some_margin(), wrong }
+        Sketch::RenewAll { lease, ttl, margin: self.some_margin(), wrong }
     }
 
     fn some_margin(&mut self) -> u64 {
@@ -49,16 +49,16 @@ impl Draws {
         if self.random.one_in(80) { 0 } else { self.margin / part }
     }
 
-    fn prove(&mut self, session: usize, held: &[u32]) -> Ask {
+    fn prove(&mut self, session: usize, held: &[u32]) -> Sketch {
         let mut tickets = vec![ticket(session, self.random.pick(held))];
         if self.random.one_in(20) {
             tickets.push(ticket(session, self.drawn[session]));
         }
         let (ttl, margin) = (self.ttl, self.some_margin());
-        Ask::RenewTickets { lease: ticket(session, 0).into(), ttl, margin, tickets }
+        Sketch::RenewTickets { lease: ticket(session, 0).into(), ttl, margin, tickets }
     }
 
-    fn acquire(&mut self, session: usize) -> Ask {
+    fn acquire(&mut self, session: usize) -> Sketch {
         self.drawn[session] += 1;
         let waiting = self.beside.numbers(session, false);
         let number = match self.random.below(24) {
@@ -111,7 +111,7 @@ impl Draws {
             not_after: None,
             about,
         };
-        Ask::Acquire { acquire, not_after }
+        Sketch::Acquire { acquire, not_after }
     }
 
     /// What a session tells about itself: now and then the bytes by which the scripts look for
@@ -132,21 +132,21 @@ impl Draws {
         }
     }
 
-    fn rarely(&mut self, session: usize) -> Ask {
+    fn rarely(&mut self, session: usize) -> Sketch {
         let back = self.random.below(4) as u32;
         let ticket = ticket(session, self.drawn[session].saturating_sub(back).max(1));
         match self.random.below(14) {
-            12 | 13 => Ask::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" },
-            0..2 => Ask::Evict { ticket },
-            2..5 => Ask::Cancel { ticket, remember: self.ttl, attach: None },
+            12 | 13 => Sketch::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" },
+            0..2 => Sketch::Evict { ticket },
+            2..5 => Sketch::Cancel { ticket, remember: self.ttl, attach: None },
             5 if self.random.one_in(3) => {
-                Ask::Configure(Configure::Limit(Limit::new(self.limit).unwrap()))
+                Sketch::Configure(Configure::Limit(Limit::new(self.limit).unwrap()))
             }
-            6 if self.random.one_in(3) => Ask::Configure(Configure::Pause("repairs".to_owned())),
-            5..8 => Ask::Configure(Configure::Unpin),
-            8 => Ask::Configure(Configure::Resume),
-            9 => Ask::Release { ticket, slots: None },
-            _ => Ask::Inspect { rows: 1000 },
+            6 if self.random.one_in(3) => Sketch::Configure(Configure::Pause("repairs".to_owned())),
+            5..8 => Sketch::Configure(Configure::Unpin),
+            8 => Sketch::Configure(Configure::Resume),
+            9 => Sketch::Release { ticket, slots: None },
+            _ => Sketch::Inspect { rows: 1000 },
         }
     }
 }

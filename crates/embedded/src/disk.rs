@@ -58,7 +58,7 @@ impl<F: FnMut() -> io::Result<()> + Send> Disk for WatchedDisk<F> {
 }
 
 /// The thread that waits for the disk. The first task starts it.
-pub(super) struct DiskKeeper {
+pub(super) struct DiskThread {
     dir: PathBuf,
     disk: Option<Box<dyn Disk>>,
     tasks: Option<Sender<DiskTask>>,
@@ -83,7 +83,7 @@ pub(super) fn is_to_be_kept(batch: &Batch) -> bool {
     !batch.requests.iter().all(is_passing)
 }
 
-impl DiskKeeper {
+impl DiskThread {
     pub(super) fn new(dir: &Path, disk: Box<dyn Disk>) -> Self {
         Self { dir: dir.to_owned(), disk: Some(disk), tasks: None }
     }
@@ -117,9 +117,9 @@ impl DiskKeeper {
     }
 }
 
-impl std::fmt::Debug for DiskKeeper {
+impl std::fmt::Debug for DiskThread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DiskKeeper").field("dir", &self.dir).finish_non_exhaustive()
+        f.debug_struct("DiskThread").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) const TTL: Duration = Duration::from_secs(30);
 pub(crate) const TTL_MICROS: Micros = 30_000_000;
 
 /// A request for one permit, under leases that no other ticket shares, by a client that waits.
-pub(crate) fn ask(ticket: Ticket) -> Acquire {
+pub(crate) fn want(ticket: Ticket) -> Acquire {
     Acquire {
         ticket,
         kind: Kind::Semaphore,
@@ -33,34 +33,34 @@ pub(crate) fn ask(ticket: Ticket) -> Acquire {
     }
 }
 
-/// As [`ask`], by a client that does not wait.
-pub(crate) fn try_ask(ticket: Ticket) -> Acquire {
-    Acquire { enqueue: Enqueue::No, ..ask(ticket) }
+/// As [`want`], by a client that does not wait.
+pub(crate) fn want_now(ticket: Ticket) -> Acquire {
+    Acquire { enqueue: Enqueue::No, ..want(ticket) }
 }
 
-/// As [`ask`], for this many permits.
+/// As [`want`], for this many permits.
 pub(crate) fn permits(ticket: Ticket, count: u32) -> Acquire {
-    Acquire { permits: Permits::new(count).unwrap(), ..ask(ticket) }
+    Acquire { permits: Permits::new(count).unwrap(), ..want(ticket) }
 }
 
-/// As [`ask`], with a ttl. The clock may jump over the ttl in one step.
+/// As [`want`], with a ttl. The clock may jump over the ttl in one step.
 pub(crate) fn lasting(ticket: Ticket, ttl: Duration) -> Acquire {
-    Acquire { ttl: micros(ttl), margin: UNBOUNDED, ..ask(ticket) }
+    Acquire { ttl: micros(ttl), margin: UNBOUNDED, ..want(ticket) }
 }
 
-/// As [`ask`], with a priority.
+/// As [`want`], with a priority.
 pub(crate) fn ranked(ticket: Ticket, priority: i32) -> Acquire {
-    Acquire { priority: Priority::new(priority).unwrap(), ..ask(ticket) }
+    Acquire { priority: Priority::new(priority).unwrap(), ..want(ticket) }
 }
 
-/// As [`try_ask`], stating a limit.
+/// As [`want_now`], stating a limit.
 pub(crate) fn stating(ticket: Ticket, limit: u32, on_mismatch: OnMismatch) -> Acquire {
     let limit = Limit::new(limit).unwrap();
-    Acquire { limit: Some(LimitRule { limit, on_mismatch }), ..try_ask(ticket) }
+    Acquire { limit: Some(LimitRule { limit, on_mismatch }), ..want_now(ticket) }
 }
 
-pub(crate) fn acquire(ask: &Acquire) -> Request {
-    Request::Acquire(ask.clone())
+pub(crate) fn acquire(want: &Acquire) -> Request {
+    Request::Acquire(want.clone())
 }
 
 pub(crate) fn release(ticket: Ticket) -> Request {
