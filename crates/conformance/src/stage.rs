@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use seinpaal_proto::{Contact, Contacts, Inbox, LeaseId, Name, Ticket, TicketSource, time::Micros};
+use seinpaal_proto::{
+    Contact, Contacts, Inbox, LeaseId, Name, Ticket, TicketSource,
+    time::{Micros, micros},
+};
 
 use crate::{Ability, Harness};
 
@@ -76,6 +79,11 @@ impl CaseStage {
 
     pub(crate) fn advance(&self, time: Duration) {
         self.harness.advance(time);
+    }
+
+    /// Sets the store's clock back.
+    pub(crate) fn set_back(&self, time: Duration) {
+        self.harness.set_now(self.now().saturating_sub(micros(time)));
     }
 }
 

@@ -1,15 +1,21 @@
 //! A cluster under load: slots that move, and masters that die. The example `cluster_faults` is the
 //! long run.
 
+use std::time::Duration;
+
 use seinpaal_conformance::faults::cluster::{ClusterPlan, run};
+
+/// How soon a client has its next permit after a fault. A cluster fails over within seconds.
+const SOON: Duration = Duration::from_secs(30);
 
 #[test]
 fn slots_move_under_load_and_nobody_holds_too_much() {
     let plan = ClusterPlan { clients: 12, limit: 1, kills: 0, moves: 1, options: "", seed: 3 };
     let report = run(&plan);
     println!("{report}");
-    assert_eq!((report.tally.over_admissions, report.tally.errors), (0, 0), "{report}");
-    assert_eq!(report.recoveries.len(), plan.clients - 1, "all but the patient one");
+    let tally = report.tally;
+    assert_eq!((tally.over_admissions, tally.errors, tally.lost), (0, 0, 0), "{report}");
+    assert!(report.recoveries.quantile(1.0) < SOON, "{report}");
 }
 
 #[test]
@@ -19,5 +25,5 @@ fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
     let report = run(&plan);
     println!("{report}");
     assert_eq!(report.tally.over_admissions, 0, "{report}");
-    assert!(report.recoveries.len() >= 2 * 3 && report.promotions.len() == 2, "{report}");
+    assert!(report.recoveries.quantile(1.0) < SOON, "{report}");
 }

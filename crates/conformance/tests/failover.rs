@@ -14,6 +14,8 @@ use tokio::time::timeout;
 const BOUND: Duration = Duration::from_secs(60);
 const NAME: &str = "n";
 const REPLICAS: usize = 2;
+/// How soon a client has its next permit after a fail-over, all replicas back included.
+const SOON: Duration = Duration::from_secs(45);
 
 /// A client with a patience of one second.
 async fn client(url: &str) -> Semaphore {
@@ -239,6 +241,6 @@ fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
         let report = run(&plan);
         println!("{report}");
         assert_eq!(report.tally.over_admissions, 0, "{report}");
-        assert_eq!(report.recoveries.len(), clients - clients / 8, "all have recovered");
+        assert!(report.recoveries.quantile(1.0) < SOON, "{report}");
     }
 }

@@ -62,6 +62,8 @@ pub struct DayViolation {
 pub struct DayCounts {
     /// Jobs that asked for permits.
     pub runs: u64,
+    /// Jobs whose CMD was inside.
+    pub inside: u64,
     /// All other calls of the program.
     pub calls: u64,
     /// How many of the jobs that got in had waited for more than a tenth of a second.
@@ -146,6 +148,7 @@ fn count(events: &[&DayEvent], tale: &DayTale<'_>) -> DayCounts {
             *counts.statuses.entry(end.status).or_default() += u64::from(runs);
         }
         if let Some((at, _)) = job.visits.first() {
+            counts.inside += 1;
             let waited = at - job.started;
             counts.waits += u64::from(waited > A_WAIT);
             counts.longest = counts.longest.max(waited);
@@ -163,6 +166,21 @@ fn count(events: &[&DayEvent], tale: &DayTale<'_>) -> DayCounts {
 }
 
 impl DayVerdict {
+    /// Returns whether no rule was broken and there was work on each store. A day without work
+    /// proves nothing.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.violations.is_empty() && !self.stores.is_empty() && self.idle_stores().is_empty()
+    }
+
+    /// Returns the stores on which no CMD was ever inside.
+    #[must_use]
+    pub fn idle_stores(&self) -> Vec<StoreSetting> {
+        let is_idle =
+            |(store, counts): (&StoreSetting, &DayCounts)| (counts.inside == 0).then_some(*store);
+        self.stores.iter().filter_map(is_idle).collect()
+    }
+
     /// Counts the breaches of this rule on this store.
     #[must_use]
     pub fn count(&self, store: StoreSetting, check: DayCheck) -> usize {

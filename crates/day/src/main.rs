@@ -46,7 +46,7 @@ fn judge_again(args: &[String]) -> io::Result<ExitCode> {
     let events = history::read(&DayWorld::history(Path::new(scratch)))?;
     let verdict = judge::judge(&events, &[]);
     print!("{}", report::report(&verdict));
-    Ok(if verdict.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if verdict.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn serve(args: &[String]) -> io::Result<ExitCode> {
@@ -72,8 +72,11 @@ fn live(
     println!("seed {}, {}", said.plan.seed, scratch.display());
     let verdict = run(&said)?;
     print!("{}", report::report(&verdict));
-    if !verdict.violations.is_empty() {
-        println!("something was broken: the history and all output are in {}", scratch.display());
+    if !verdict.is_well() {
+        println!(
+            "something was broken, or nothing was done: the history and all output are in {}",
+            scratch.display()
+        );
         return Ok(ExitCode::FAILURE);
     }
     if !said.is_kept {

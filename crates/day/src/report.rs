@@ -43,11 +43,17 @@ pub fn report(verdict: &DayVerdict) -> String {
     for violation in verdict.samples(TOLD) {
         let _ = writeln!(text, "    {violation}");
     }
+    if verdict.stores.is_empty() {
+        text.push_str("NOTHING WAS DONE: the history has no job\n");
+    }
+    for store in verdict.idle_stores() {
+        let _ = writeln!(text, "NOTHING WAS DONE on {store}: no CMD was ever inside");
+    }
     text
 }
 
 fn row(verdict: &DayVerdict, store: StoreSetting, counts: &DayCounts) -> String {
-    let DayCounts { runs, calls, waits, longest, pairs, items, slow, least, statuses } = counts;
+    let DayCounts { runs, calls, waits, longest, pairs, items, slow, least, statuses, .. } = counts;
     let least = least.map_or_else(|| "–".to_owned(), |permille| format!("{}%", permille / 10));
     let statuses: Vec<_> =
         statuses.iter().map(|(status, times)| format!("{status}: {times}")).collect();
@@ -62,4 +68,24 @@ fn row(verdict: &DayVerdict, store: StoreSetting, counts: &DayCounts) -> String 
     }
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_on_which_nothing_was_done_is_not_well_and_the_report_says_so() {
+        let said = |verdict: &DayVerdict| (verdict.is_well(), report(verdict));
+        let (is_well, text) = said(&DayVerdict::default());
+        assert!(!is_well && text.contains("NOTHING WAS DONE: "), "{text}");
+        let with = |inside| {
+            let counts = DayCounts { runs: 3, inside, ..DayCounts::default() };
+            DayVerdict { stores: [(StoreSetting::Redis, counts)].into(), violations: Vec::new() }
+        };
+        let (is_well, text) = said(&with(0));
+        assert!(!is_well && text.contains("NOTHING WAS DONE on redis"), "{text}");
+        let (is_well, text) = said(&with(1));
+        assert!(is_well && !text.contains("NOTHING"), "{text}");
+    }
 }

@@ -36,11 +36,19 @@ pub enum Plant {
     AskReplaced,
     /// A renewal does not say who asked.
     AskUntold,
+    /// A holder whose lease another ends is not told.
+    EndUntold,
+    /// The ledger forgets the limit that an operator has pinned.
+    PinForgotten,
+    /// A client that is granted a permit is told that it is refused.
+    GrantDenied,
+    /// A total is one more than what it counts.
+    Miscounted,
 }
 
 impl Plant {
     /// All mistakes.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::NoMargin,
         Self::NoSecondLook,
         Self::ByClient,
@@ -57,6 +65,10 @@ impl Plant {
         Self::AskInPlace,
         Self::AskReplaced,
         Self::AskUntold,
+        Self::EndUntold,
+        Self::PinForgotten,
+        Self::GrantDenied,
+        Self::Miscounted,
     ];
 
     /// Describes the mistake.
@@ -79,6 +91,10 @@ impl Plant {
             Self::AskInPlace => "a holder that is asked stays under the lease that it shares",
             Self::AskReplaced => "a second ask takes the place of the first",
             Self::AskUntold => "a renewal does not say who asked",
+            Self::EndUntold => "a holder whose lease another ends is not told",
+            Self::PinForgotten => "the ledger forgets a limit that was pinned",
+            Self::GrantDenied => "a client that is granted a permit is told that it is refused",
+            Self::Miscounted => "the ledger counts one too many",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Batch, Configure, Limit, Memory, MemoryState, Outcome, Replies, Reply, Request, SlotNames,
-    Standing, State, Ticket, TicketReply, Whom, time::UNBOUNDED,
+    Standing, State, Ticket, TicketReply, What, Whom, time::UNBOUNDED,
 };
 
 use crate::{
@@ -78,6 +78,7 @@ impl Plant {
             (head.names, head.pinned) = (names.clone(), Some(names.count()));
             let Ok(()) = ledger.set_head(&head);
         }
+        self.change_head(ledger, batch);
         if self != Self::ShortensAll {
             return;
         }
@@ -93,8 +94,22 @@ impl Plant {
         }
     }
 
+    fn change_head(self, ledger: &mut MemoryState, batch: &Batch) {
+        let Ok(mut head) = ledger.head();
+        let pins = |request: &Request| matches!(request, Request::Configure(Configure::Limit(_)));
+        match self {
+            Self::PinForgotten if batch.requests.iter().any(pins) => head.pinned = None,
+            Self::Miscounted if !ledger.is_empty() => head.past += 1,
+            _ => return,
+        }
+        let Ok(()) = ledger.set_head(&head);
+    }
+
     /// Changes what the store returns.
     pub(crate) fn outcome(self, bounds: &Bounds, batch: &Batch, outcome: &mut Outcome) {
+        if self == Self::EndUntold {
+            outcome.wakeups.retain(|wakeup| !matches!(wakeup.what, What::Ended(_)));
+        }
         if self != Self::NoSecondLook {
             return;
         }
@@ -114,6 +129,9 @@ impl Plant {
     pub(crate) fn replies(self, bounds: &Bounds, replies: &mut Replies) {
         if self == Self::AskUntold {
             replies.replies.iter_mut().for_each(leave_out_asks);
+        }
+        if self == Self::GrantDenied {
+            replies.replies.iter_mut().for_each(deny);
         }
         if self != Self::NoMargin {
             return;
@@ -138,6 +156,12 @@ fn forget_asks(ledger: &mut MemoryState, ticket: Ticket) {
     if let Some(mut entry) = entry {
         entry.about.clear();
         let Ok(()) = ledger.put_entry(&entry);
+    }
+}
+
+fn deny(reply: &mut Reply) {
+    if let Reply::Granted(grant) = reply {
+        *reply = Reply::TooMany { ticket: grant.ticket, permits: 1, limit: 1 };
     }
 }
 

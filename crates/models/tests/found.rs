@@ -1,13 +1,16 @@
 //! The models can fail: they find every planted mistake, and a violation for every limit of the
 //! promises.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use seinpaal_models::{
     explore::explore,
     game::Game,
     list,
-    model::{ASKED, BELIEVED, FENCE, HELD, NAMED, ORDER, PROGRESS, SHORTENED, TWICE},
+    model::{
+        ASKED, BELIEVED, BOOKS, CALM, FENCE, HELD, NAMED, ORDER, PROGRESS, PROPERTIES, SHORTENED,
+        TERMS, TWICE, UNTOLD,
+    },
     plant::Plant,
     queue,
 };
@@ -29,7 +32,20 @@ fn expected(plant: Plant) -> &'static str {
         Plant::LastFirst => ORDER,
         Plant::WishLost | Plant::RenamesInUse => NAMED,
         Plant::AskInPlace | Plant::AskReplaced | Plant::AskUntold => ASKED,
+        Plant::EndUntold => UNTOLD,
+        Plant::PinForgotten => TERMS,
+        Plant::GrantDenied => CALM,
+        Plant::Miscounted => BOOKS,
     }
+}
+
+#[test]
+fn there_is_a_planted_mistake_for_every_property() {
+    let expected: BTreeSet<_> = Plant::ALL.into_iter().map(expected).collect();
+    assert_eq!(expected, PROPERTIES.into());
+    let expected = queue::plant::Plant::ALL.into_iter().map(expected_of_queue);
+    let all = queue::model::PROPERTIES.map(|(name, _)| name);
+    assert_eq!(expected.collect::<BTreeSet<_>>(), all.into());
 }
 
 #[test]
@@ -51,6 +67,9 @@ fn expected_of_queue(plant: queue::plant::Plant) -> &'static str {
         Plant::PlaceLost => Some(Broken::Order),
         Plant::LossIgnored => Some(Broken::Believed),
         Plant::Uncounted | Plant::OneMore => Some(Broken::Count),
+        Plant::NumberIsClock => Some(Broken::Number),
+        Plant::AnotherPushed => Some(Broken::Answer),
+        Plant::Miscounted | Plant::AboutLost => Some(Broken::Books),
     })
 }
 

@@ -3,19 +3,25 @@
 use std::{io, path::PathBuf, time::Duration};
 
 use crate::{
-    fault::TortureFault, kind::StoreKind, promise, rig::TorturePlan, worker::WorkerOrders,
+    fault::TortureFault, kind::StoreKind, promise, queue::check::felt, rig::TorturePlan,
+    worker::WorkerOrders,
 };
+
+/// How long the rig goes on at the end, after the last effects of faults. Some checks judge only
+/// this time.
+const JUDGED: Duration = Duration::from_secs(30);
 
 /// The usage of the program.
 pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--calm N] [--seed S] [--faults LIST] [--workers N] [--tasks N] \
 [--history FILE]
-       torture judge --store KIND --history FILE
+       torture judge [--queue] --store KIND --history FILE
        torture items --store KIND …: a load of items; `torture items` alone says more
   KIND      embedded, redis, guarded (no persistence, restart guard), sentinel, cluster, quorum, zookeeper
   --faults  names, with commas between; `promised` (default): all that the store promises to survive; `none`
   --history where the history goes; default: a temporary file, kept if a promise was broken
   --calm    minutes without faults at the end
-Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). See docs/internals/proof/torture.md.";
+Numbers may be fractions for --minutes (default 1) and --calm (default: as long as faults have effects, and half a \
+minute). See docs/internals/proof/torture.md.";
 
 /// Reads a run from the command line.
 ///
@@ -24,7 +30,7 @@ Numbers may be fractions for --minutes (default 1) and --calm (default 0.25). Se
 pub fn plan(args: &[String]) -> Result<TorturePlan, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut plan = TorturePlan::new(StoreKind::Redis, program);
-    let (mut kind, mut faults) = (None, "promised");
+    let (mut kind, mut faults, mut calm) = (None, "promised", None);
     plan.queue = args.iter().any(|arg| arg == "--queue");
     let args: Vec<String> = args.iter().filter(|arg| *arg != "--queue").cloned().collect();
     for pair in args.chunks(2) {
@@ -32,7 +38,7 @@ pub fn plan(args: &[String]) -> Result<TorturePlan, String> {
         match option.as_str() {
             "--store" => kind = Some(value.parse()?),
             "--minutes" => plan.time = minutes(value)?,
-            "--calm" => plan.calm = minutes(value)?,
+            "--calm" => calm = Some(minutes(value)?),
             "--seed" => plan.seed = number(value)?,
             "--faults" => faults = value,
             "--workers" => plan.workers = number(value)?,
@@ -42,6 +48,7 @@ pub fn plan(args: &[String]) -> Result<TorturePlan, String> {
         }
     }
     plan.kind = kind.ok_or("which store? say --store")?;
+    plan.calm = calm.unwrap_or_else(|| long_calm(plan.kind, plan.ttl));
     plan.faults = wanted(plan.kind, faults)?;
     if plan.workers == 0 || plan.tasks == 0 {
         return Err("there must be workers with tasks".to_owned());
@@ -53,22 +60,28 @@ impl TorturePlan {
     /// Makes the default run: a minute with every fault that the store promises to survive.
     #[must_use]
     pub fn new(kind: StoreKind, program: PathBuf) -> Self {
+        let ttl = Duration::from_secs(3);
         let name = format!("torture-{}.history", std::process::id());
         Self {
             kind,
             time: Duration::from_secs(60),
-            calm: Duration::from_secs(15),
+            calm: long_calm(kind, ttl),
             seed: 1,
             faults: promise::survived(kind),
             workers: 4,
             tasks: 3,
-            ttl: Duration::from_secs(3),
+            ttl,
             names: vec![("one".to_owned(), 1), ("few".to_owned(), 3)],
             queue: false,
             history: std::env::temp_dir().join(name),
             program,
         }
     }
+}
+
+/// A calm at whose end no fault has effects any more, and in which there still is much to judge.
+fn long_calm(kind: StoreKind, ttl: Duration) -> Duration {
+    Duration::from_micros(felt(&kind.terms(ttl))) + JUDGED
 }
 
 /// Reads the arguments with which the rig starts a worker.
@@ -161,6 +174,19 @@ mod tests {
         {
             assert_eq!(parse(text).unwrap_err().lines().count(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn the_calm_of_a_run_outlasts_the_effects_of_faults_on_every_store() {
+        for kind in StoreKind::ALL {
+            for queue in ["", "--queue "] {
+                let plan = parse(&format!("{queue}--store {kind}")).unwrap();
+                let terms = plan.kind.terms(plan.ttl);
+                let longest = terms.calm_after().max(felt(&terms));
+                assert!(plan.calm > Duration::from_micros(longest), "{queue}{kind}");
+            }
+        }
+        assert_eq!(parse("--store redis --calm 0.5").unwrap().calm, Duration::from_secs(30));
     }
 
     #[test]

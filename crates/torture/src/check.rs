@@ -44,8 +44,10 @@ pub enum Check {
     Again,
     /// At most one worker believes in an item at a time.
     ItemTwice,
-    /// While nothing fails, no worker is in danger, loses a permit, or is granted a permit with too
-    /// short a lease.
+    /// An item is delivered with the payload and the group with which it was pushed.
+    ItemChanged,
+    /// While nothing fails, no worker is in danger, loses a permit, is turned away, or is granted a
+    /// permit with too short a lease.
     Alarm,
     /// Nothing remains at the store when all workers have gone.
     Left,
@@ -86,6 +88,9 @@ pub struct GrantDelay {
 pub struct Verdict {
     /// The number of grants.
     pub acquisitions: u64,
+    /// The number of permits beside which no fault had effects. At least beside these, false alarms
+    /// were looked for.
+    pub calm: u64,
     /// The number of permits that their holders lost.
     pub lost: u64,
     /// The number of workers killed, and of the permits and places in line that they had.
@@ -119,7 +124,7 @@ pub fn check(events: &[HistoryEvent], terms: &CheckTerms) -> Verdict {
         verdict.pairs = order::check(&tale, terms, &mut found);
     }
     verdict.waits = idle::check(&tale, terms, &mut found);
-    alarms::check(events, &tale, terms, &mut found);
+    verdict.calm = alarms::check(events, &tale, terms, &mut found);
     ends(events, &mut found);
     found.sort_by_key(|violation| violation.at);
     let (counted, violations) =
@@ -170,6 +175,13 @@ fn ends(events: &[HistoryEvent], found: &mut Vec<Violation>) {
 }
 
 impl Verdict {
+    /// Returns whether no promise was broken and something was granted. A run in which nothing was
+    /// granted proves nothing.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.violations.is_empty() && self.acquisitions > 0
+    }
+
     /// Returns the wanted times from free to granted, shortest first.
     #[must_use]
     pub fn waits_of(&self, wanted: impl Fn(&GrantDelay) -> bool) -> Vec<u64> {

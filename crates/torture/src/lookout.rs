@@ -44,6 +44,8 @@ struct SeenServers {
     masters: usize,
     servers: Vec<(bool, u64)>,
     is_whole: bool,
+    /// The moment of the last change that was written down.
+    changed: u64,
 }
 
 impl Lookout {
@@ -54,7 +56,8 @@ impl Lookout {
         let servers = vec![(false, clock::now()); watched.ports.len()];
         let (pen, masters) = (pen.clone(), watched.masters);
         pen.write(TortureWhat::Broken);
-        let seen = Arc::new(Mutex::new(SeenServers { pen, masters, servers, is_whole: false }));
+        let seen = SeenServers { pen, masters, servers, is_whole: false, changed: clock::now() };
+        let seen = Arc::new(Mutex::new(seen));
         let look = |(server, port): (usize, &u16)| {
             let (port, seen, is_over) = (*port, Arc::clone(&seen), Arc::clone(&is_over));
             thread::spawn(move || look(port, server, &seen, &is_over))
@@ -83,14 +86,17 @@ fn look(port: u16, server: usize, seen: &Mutex<SeenServers>, is_over: &AtomicBoo
 
 impl SeenServers {
     /// Notes a look at a server. A loss is dated back to the last look at which all was well,
-    /// because it may have come at any time since then.
+    /// because it may have come at any time since then. It is not dated back beyond the last change,
+    /// which another server may have made, because the history would then have the two in the wrong
+    /// order.
     fn take(&mut self, server: usize, is_well: bool) {
         let now = clock::now();
         let (was_well, last) = std::mem::replace(&mut self.servers[server], (is_well, now));
         let is_whole = self.servers.iter().filter(|(is_well, _)| *is_well).count() >= self.masters;
         if is_whole != std::mem::replace(&mut self.is_whole, is_whole) {
             let what = if is_whole { TortureWhat::Whole } else { TortureWhat::Broken };
-            self.pen.write_at(if was_well { last } else { now }, what);
+            self.changed = self.changed.max(if was_well { last } else { now });
+            self.pen.write_at(self.changed, what);
         }
     }
 }
@@ -120,8 +126,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("history");
         let pen = Pen::open(&path, "rig").unwrap();
-        let mut seen =
-            SeenServers { pen, masters: 1, servers: vec![(false, 0); 2], is_whole: false };
+        let mut seen = watching(pen, 1, 2);
         for (server, is_well) in [(0, false), (1, true), (0, false), (1, true)] {
             seen.take(server, is_well);
         }
@@ -131,5 +136,30 @@ mod tests {
         let told: Vec<_> = events.iter().map(|event| event.what.clone()).collect();
         assert_eq!(told, [TortureWhat::Whole, TortureWhat::Broken]);
         assert_eq!(events[1].at, last);
+    }
+
+    fn watching(pen: Pen, masters: usize, servers: usize) -> SeenServers {
+        SeenServers {
+            pen,
+            masters,
+            servers: vec![(false, 0); servers],
+            is_whole: false,
+            changed: 0,
+        }
+    }
+
+    #[test]
+    fn a_loss_is_not_dated_back_beyond_what_another_server_changed_meanwhile() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history");
+        let mut seen = watching(Pen::open(&path, "rig").unwrap(), 2, 2);
+        // The first server is well once, then the second makes the pair whole, then the first is
+        // found lost. The first was last seen well before the pair was whole.
+        for (server, is_well) in [(0, true), (1, true), (0, false), (0, true)] {
+            seen.take(server, is_well);
+        }
+        let events: Vec<history::HistoryEvent> = history::read(&path).unwrap();
+        let told: Vec<_> = events.iter().map(|event| event.what.clone()).collect();
+        assert_eq!(told, [TortureWhat::Whole, TortureWhat::Broken, TortureWhat::Whole]);
     }
 }

@@ -4,7 +4,9 @@
 use std::{fs, io, path::Path, process::ExitCode};
 
 use torture::{
-    args, history, items, report,
+    args, history, items,
+    queue::check::QueueVerdict,
+    report,
     rig::{self, TorturePlan},
     worker,
 };
@@ -45,7 +47,7 @@ fn load_with_items(args: &[String]) -> io::Result<ExitCode> {
     items::rig::run(&plan)?;
     let verdict = items::check::check(&history::read(&plan.history)?, plan.rules());
     print!("{}", items::report::report(&verdict));
-    told(&plan.history, args, verdict.violations.is_empty())
+    told(&plan.history, args, verdict.is_well())
 }
 
 fn torment(args: &[String]) -> io::Result<ExitCode> {
@@ -56,21 +58,31 @@ fn torment(args: &[String]) -> io::Result<ExitCode> {
     }
     let verdict = rig::run(&plan)?;
     print!("{}", report::report(&plan, &verdict));
-    told(&plan.history, args, verdict.violations.is_empty())
+    told(&plan.history, args, verdict.is_well())
 }
 
 /// Judges the history of an earlier run again.
 fn judge(args: &[String]) -> io::Result<ExitCode> {
     let plan = args::plan(args).or_else(args::refuse)?;
+    if plan.queue {
+        return told_of_queue(&plan, args, &rig::judge_queue(&plan)?);
+    }
     let verdict = rig::judge(&plan)?;
     print!("{}", report::report(&plan, &verdict));
-    told(&plan.history, args, verdict.violations.is_empty())
+    told(&plan.history, args, verdict.is_well())
 }
 
 fn torment_queue(plan: &TorturePlan, args: &[String]) -> io::Result<ExitCode> {
-    let verdict = rig::run_queue(plan)?;
-    print!("{}", report::queue(plan, &verdict));
-    told(&plan.history, args, verdict.violations.is_empty())
+    told_of_queue(plan, args, &rig::run_queue(plan)?)
+}
+
+fn told_of_queue(
+    plan: &TorturePlan,
+    args: &[String],
+    verdict: &QueueVerdict,
+) -> io::Result<ExitCode> {
+    print!("{}", report::queue(plan, verdict));
+    told(&plan.history, args, verdict.is_well())
 }
 
 /// Removes the history of a run that broke no promise, unless the command line names a file for it.
@@ -82,6 +94,6 @@ fn told(history: &Path, args: &[String], is_well: bool) -> io::Result<ExitCode> 
         }
         return Ok(ExitCode::SUCCESS);
     }
-    println!("a promise was broken: the history is {}", history.display());
+    println!("a promise was broken, or nothing was done: the history is {}", history.display());
     Ok(ExitCode::FAILURE)
 }

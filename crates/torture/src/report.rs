@@ -40,8 +40,9 @@ pub fn row(plan: &TorturePlan, verdict: &Verdict) -> String {
 }
 
 fn write(text: &mut String, plan: &TorturePlan, verdict: &Verdict) -> fmt::Result {
-    let Verdict { acquisitions, lost, killed, stopped, pairs, .. } = verdict;
+    let Verdict { acquisitions, calm, lost, killed, stopped, pairs, .. } = verdict;
     writeln!(text, "{acquisitions} acquisitions, {lost} permits lost by their holders")?;
+    writeln!(text, "alarms: judged beside {calm} acquisitions without the effects of faults")?;
     let [workers, holds, waits] = killed;
     writeln!(
         text,
@@ -62,6 +63,7 @@ fn write(text: &mut String, plan: &TorturePlan, verdict: &Verdict) -> fmt::Resul
     waits_by_cause(text, verdict)?;
     told(text, "counted, not promised", &verdict.counted)?;
     told(text, "VIOLATIONS", &verdict.violations)?;
+    nothing_done(text, *acquisitions == 0, "nothing was acquired")?;
     writeln!(
         text,
         "| store | minutes | seed | acquisitions | faults | violations | release to grant: p50 / p99 / worst | \
@@ -88,8 +90,16 @@ fn write_queue(
     let faults: Vec<_> =
         verdict.faults.iter().map(|(name, count)| format!("{name} {count}")).collect();
     writeln!(text, "faults: {}", faults.join(", "))?;
+    let [pairs, waits, pops] = [verdict.pairs, verdict.prompt, verdict.calm];
+    writeln!(
+        text,
+        "judged without the effects of faults: {pairs} pairs in order, {waits} waits beside an idle worker, {pops} \
+         deliveries for alarms"
+    )?;
     told(text, "counted, not promised", &verdict.counted)?;
     told(text, "VIOLATIONS", &verdict.violations)?;
+    let is_idle = verdict.pushed == 0 || verdict.acknowledged == 0;
+    nothing_done(text, is_idle, "nothing was pushed, or nothing acknowledged")?;
     writeln!(
         text,
         "| store | minutes | seed | pushed | deliveries | acknowledged | lost by workers | dead | faults | violations \
@@ -129,6 +139,14 @@ fn waits_by_cause(text: &mut String, verdict: &Verdict) -> fmt::Result {
         writeln!(text, "    and no client stopped or dead: {}", times(&calm))?;
     }
     Ok(())
+}
+
+fn nothing_done(text: &mut String, is_so: bool, what: &str) -> fmt::Result {
+    if is_so {
+        writeln!(text, "NOTHING WAS DONE: {what}, so the run proves nothing")
+    } else {
+        Ok(())
+    }
 }
 
 fn told(text: &mut String, what: &str, violations: &[Violation]) -> fmt::Result {

@@ -94,11 +94,20 @@ pub fn judge(plan: &TorturePlan) -> io::Result<Verdict> {
 /// As [`run`].
 pub fn run_queue(plan: &TorturePlan) -> io::Result<queue::check::QueueVerdict> {
     play(plan)?;
+    judge_queue(plan)
+}
+
+/// As [`judge`], for a run with a queue.
+///
+/// # Errors
+/// If the history cannot be read.
+pub fn judge_queue(plan: &TorturePlan) -> io::Result<queue::check::QueueVerdict> {
     let events = history::read(&plan.history)?;
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let bounds = queue::check::CheckBounds {
         prompt: micros(plan.ttl + PROMPT),
         look: micros(plan.ttl * 2 + LOOK + RECOVERY),
+        felt: queue::check::felt(&plan.kind.terms(plan.ttl)),
     };
     Ok(queue::check::check(&events, &bounds, &promise::queue_not_promised(plan.kind, &plan.faults)))
 }

@@ -4,6 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 /// Runs the rig from its command line, and returns its output. Prints the history if a promise was
 /// broken.
+/// The calm is short, so the report must say how much was judged after the effects of faults.
 #[track_caller]
 fn torment(store: &str, minutes: &str, options: &[&str]) -> String {
     let dir = tempfile::tempdir().unwrap();
@@ -18,6 +19,7 @@ fn torment(store: &str, minutes: &str, options: &[&str]) -> String {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{errors}{}", last_lines(&history));
+    assert!(said.contains("judged"), "{said}");
     said
 }
 

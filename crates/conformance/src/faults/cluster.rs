@@ -158,5 +158,6 @@ impl ClusterRun {
         hit.retain(|client| !is_patient(*client));
         let firsts = self.field.until_all_had_one(&hit);
         self.report.recoveries.add(firsts.into_iter().map(|first| first - since));
+        self.field.until_all_recovered(&hit);
     }
 }

@@ -153,6 +153,7 @@ impl FailoverRun<'_> {
         self.report.wholes.add([killed.elapsed()]);
         let firsts = self.field.until_all_had_one(&self.impatient());
         self.report.recoveries.add(firsts.into_iter().map(|first| first - killed));
+        self.field.until_all_recovered(&self.impatient());
     }
 
     /// Lets the master grant this many more permits, for a short time only, while no replica hears

@@ -139,6 +139,16 @@ impl ClientField {
         firsts
     }
 
+    /// Waits until each of these clients has had a permit since this call. A permit that a client
+    /// was granted before a fault took effect says nothing about what comes after the fault.
+    ///
+    /// # Panics
+    /// If that takes more than a minute.
+    pub fn until_all_recovered(&self, clients: &[usize]) {
+        let _ = self.mark();
+        drop(self.until_all_had_one(clients));
+    }
+
     /// Waits for this many more grants.
     ///
     /// # Panics
@@ -178,5 +188,30 @@ impl ClientField {
 
     fn lock(&self) -> MutexGuard<'_, FieldState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permit_from_before_the_call_is_no_recovery() {
+        let field = ClientField::new(ClientLoad {
+            clients: 1,
+            names: vec![("n".to_owned(), 1)],
+            ttl: None,
+            wait: None,
+            hold: |_, _, _| Duration::ZERO,
+            rest: Duration::ZERO,
+            seed: 1,
+        });
+        field.lock().first[0] = Some(Instant::now());
+        thread::scope(|scope| {
+            let recovery = scope.spawn(|| field.until_all_recovered(&[0]));
+            until("the old permit is forgotten", || field.lock().first[0].is_none());
+            assert!(!recovery.is_finished());
+            field.lock().first[0] = Some(Instant::now());
+        });
     }
 }

@@ -62,8 +62,9 @@ pub struct LeadersReport {
     pub sessions_lost: u64,
     /// The time from the first request to the last.
     pub took: Duration,
-    /// How many holders and waiters there were after all clients had left.
-    pub left: (u32, u32),
+    /// How many holders and waiters there were at the last look after all clients had left. `None`
+    /// if no such look was answered.
+    pub left: Option<(u32, u32)>,
 }
 
 /// Runs the load until the last leader was killed and work went on.
@@ -129,23 +130,25 @@ fn kill_leaders(
     recoveries
 }
 
+/// The lines that an observer saw, and how many were left in the end.
+type ObservedLines = (Vec<Vec<Ticket>>, Option<(u32, u32)>);
+
 /// Looks at the line until the load is over, and then until all have left.
-fn observe(url: &str, is_over: &AtomicBool) -> (Vec<Vec<Ticket>>, (u32, u32)) {
+fn observe(url: &str, is_over: &AtomicBool) -> ObservedLines {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let semaphore = Seinpaal::connect(url).await.expect("the ensemble").semaphore(NAME);
-        let (mut lines, mut left, mut looks_left) = (Vec::new(), (0, 0), LAST_LOOKS);
+        let (mut lines, mut left, mut looks_left) = (Vec::new(), None, LAST_LOOKS);
         while looks_left > 0 {
+            let is_after = is_over.load(Ordering::SeqCst);
             if let Ok(seen) = semaphore.snapshot().await {
                 lines.push(seen.waiters.iter().map(|waiter| waiter.ticket).collect());
-                left = (seen.permits_held, seen.waiting_total);
+                left = is_after.then_some((seen.permits_held, seen.waiting_total));
             }
-            if is_over.load(Ordering::SeqCst) {
-                looks_left -= 1;
-                if left == (0, 0) {
-                    break;
-                }
+            if left == Some((0, 0)) {
+                break;
             }
+            looks_left -= u32::from(is_after);
             tokio::time::sleep(LOOK_EVERY).await;
         }
         (lines, left)

@@ -1,7 +1,7 @@
-//! The rule that every item is done once, in the order of the pushes, and that an item which always
-//! fails is tried five times.
+//! The rule that every item that was pushed is done once, in the order of the pushes, that no other
+//! item is delivered, and that an item which always fails is tried five times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{DayCheck, tale::DayTale};
 use crate::history::DeliveryToCmd;
@@ -26,7 +26,49 @@ pub(super) fn check(tale: &DayTale<'_>, found: &mut Vec<(DayCheck, String)>) -> 
         }
         check_order(queue, payloads, deliveries, found);
     }
+    for (queue, deliveries) in &tale.delivered {
+        check_origin(tale, queue, deliveries, found);
+        check_fences(queue, deliveries, found);
+    }
     judged
+}
+
+/// Every item that is delivered was pushed. The items of a push that failed may be in the queue or
+/// not.
+fn check_origin(
+    tale: &DayTale<'_>,
+    queue: &str,
+    deliveries: &[&DeliveryToCmd],
+    found: &mut Vec<(DayCheck, String)>,
+) {
+    let payloads = tale.pushed.get(queue).copied();
+    if payloads.is_none() && has_failed_push(tale, queue) {
+        return;
+    }
+    let was_pushed = |payload: &String| payloads.is_some_and(|all| all.contains(payload));
+    let strange = deliveries.iter().map(|it| &it.payload).filter(|it| !was_pushed(it));
+    for payload in strange.collect::<BTreeSet<_>>() {
+        let story = format!("{queue}: {payload:?} was delivered and never pushed");
+        found.push((DayCheck::Item, story));
+    }
+}
+
+fn has_failed_push(tale: &DayTale<'_>, queue: &str) -> bool {
+    let call = format!("queue push {queue} ");
+    tale.jobs.values().any(|job| {
+        let pushes = job.start.argv.iter().any(|word| word.contains(&call));
+        pushes && job.ended.as_ref().is_none_or(|end| end.status != 0)
+    })
+}
+
+/// No fence of a queue is given twice. The deliveries are in the order of fences.
+fn check_fences(queue: &str, deliveries: &[&DeliveryToCmd], found: &mut Vec<(DayCheck, String)>) {
+    for two in deliveries.windows(2).filter(|two| two[0].fence == two[1].fence) {
+        found.push((
+            DayCheck::Item,
+            format!("{queue}: one fence for {:?} and {:?}", two[0], two[1]),
+        ));
+    }
 }
 
 fn wanted(payload: &str) -> Vec<i32> {
@@ -47,7 +89,7 @@ fn check_order(
     found: &mut Vec<(DayCheck, String)>,
 ) {
     let mut first: Vec<&str> = Vec::new();
-    for delivery in deliveries {
+    for delivery in deliveries.iter().filter(|it| payloads.contains(&it.payload)) {
         if !first.contains(&delivery.payload.as_str()) {
             first.push(&delivery.payload);
         }

@@ -199,6 +199,38 @@ fn a_cmd_that_outlives_its_lease_in_a_silence_is_found() {
     assert_eq!(lost(20.0).found(), []);
 }
 
+/// The store is silent from 5 s to 50 s, and CMD ends by itself at `left`.
+fn sits_the_silence_out(left: f64) -> Book {
+    Book::default()
+        .run(0.0, "a", "n", 1)
+        .entered(0.1, "a", "n", 0, 7)
+        .outage(5.0, 50.0)
+        .left(left, "a", 0)
+        .ended(left + 0.1, "a", 0, DONE, "")
+}
+
+#[test]
+fn a_guard_that_never_ends_a_cmd_whose_lease_is_over_is_found() {
+    assert_eq!(sits_the_silence_out(45.0).found(), [DayCheck::Lease]);
+    assert_eq!(sits_the_silence_out(60.0).found(), [DayCheck::Lease], "after the silence");
+    assert_eq!(sits_the_silence_out(20.0).found(), []);
+}
+
+#[test]
+fn a_run_that_was_stopped_or_killed_and_a_script_may_outlast_a_lease() {
+    let stopped = |at, stopped| (at, DayWhat::Stopped { stopped });
+    for (at, what) in [stopped(6.0, true), (44.0, DayWhat::Killing)] {
+        assert_eq!(sits_the_silence_out(45.0).add(at, "a", what).found(), []);
+    }
+    let mut script = sits_the_silence_out(45.0);
+    for event in &mut script.0 {
+        if let DayWhat::Started(start) = &mut event.what {
+            start.argv = ["sh", "-c", "seinpaal acquire n"].map(str::to_owned).to_vec();
+        }
+    }
+    assert_eq!(script.found(), []);
+}
+
 #[test]
 fn a_refusal_where_nobody_is_is_found() {
     let busy = "seinpaal: n: not acquired, busy: 1 of 1 held, 0 waiting\n";
@@ -219,6 +251,33 @@ fn an_item_that_is_lost_done_twice_or_out_of_turn_is_found() {
     assert_eq!(once().delivered("1-ok", 3, 0).found(), [DayCheck::Item], "twice");
     let turned = pushed().delivered("0-ok", 2, 0).delivered("1-ok", 1, 0);
     assert_eq!(turned.found(), [DayCheck::Item], "out of turn");
+    let one_fence = pushed().delivered("0-ok", 1, 0).delivered("1-ok", 1, 0);
+    assert_eq!(one_fence.found(), [DayCheck::Item], "one fence for two");
+}
+
+#[test]
+fn an_item_that_nobody_pushed_is_found_also_in_a_queue_into_which_nothing_was_pushed() {
+    let alone = || Book::default().delivered("0-ok", 1, 0);
+    assert_eq!(alone().found(), [DayCheck::Item]);
+    let beside = alone().pushed(&["0-ok"]).delivered("9-ok", 2, 0);
+    assert_eq!(beside.found(), [DayCheck::Item]);
+}
+
+#[test]
+fn the_items_of_a_push_that_failed_may_be_delivered() {
+    let push = ["sh", "-c", "printf '0-ok\\n' | seinpaal queue push q --lines"];
+    let start = JobStart {
+        argv: push.map(str::to_owned).to_vec(),
+        want: None,
+        ends: vec![PossibleEnd::unreachable()],
+        is_hurried: false,
+    };
+    let said = "seinpaal: q: the store does not answer\n";
+    let failed = Book::default()
+        .add(0.0, "push", DayWhat::Started(start))
+        .ended(0.5, "push", 69, "", said)
+        .delivered("0-ok", 1, 0);
+    assert_eq!(failed.found(), []);
 }
 
 #[test]

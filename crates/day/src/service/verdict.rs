@@ -122,10 +122,15 @@ fn over_limit(answers: &[AnswerSeen], limit: u32, wrong: &mut Vec<String>) {
 }
 
 impl ServiceVerdict {
-    /// Returns whether nothing is wrong.
+    /// Returns whether nothing is wrong and work was done while all was well. A service that turns
+    /// everything away breaks no other rule.
     #[must_use]
     pub fn is_well(&self) -> bool {
-        self.wrong.is_empty() && self.remains.is_empty()
+        self.wrong.is_empty() && self.remains.is_empty() && self.did_work()
+    }
+
+    fn did_work(&self) -> bool {
+        self.statuses[0].contains_key("200")
     }
 }
 
@@ -138,6 +143,9 @@ impl Display for ServiceVerdict {
             writeln!(f, "    {}: {}; longest {longest:.1} s", NAMES[at], statuses.join(", "))?;
         }
         writeln!(f, "    wrong: {}, left: {}", self.wrong.len(), self.remains.len())?;
+        if !self.did_work() {
+            writeln!(f, "    NOTHING WAS DONE while all was well: no answer was 200")?;
+        }
         self.wrong
             .iter()
             .chain(&self.remains)
@@ -185,6 +193,14 @@ mod tests {
         assert_eq!(judge(&at_once, &OUTAGES, ServiceTerms { limit: 2, ..TERMS }).wrong.len(), 0);
         let in_turn = [answer(10, 12, 200), answer(11, 14, 200)];
         assert_eq!(judge(&in_turn, &OUTAGES, TERMS).wrong.len(), 0);
+    }
+
+    #[test]
+    fn a_service_that_only_turns_away_is_not_well() {
+        let of = |status| judge(&[answer(10, 12, status)], &OUTAGES, TERMS);
+        assert!(!of(503).is_well() && of(503).to_string().contains("NOTHING WAS DONE"));
+        assert!(of(200).is_well(), "{}", of(200));
+        assert!(!judge(&[answer(310, 312, 200)], &OUTAGES, TERMS).is_well(), "in a silence only");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The models that must find a violation: of a planted mistake, or of a promise that is not made.
 
 use crate::{
-    bounds::{Bounds, ModelFault, Steer},
+    bounds::{Bounds, ModelFault, Rule, Steer},
     plant::Plant,
 };
 
@@ -48,7 +48,16 @@ pub fn planted(plant: Plant) -> Bounds {
         Plant::AskReplaced => {
             Bounds { steers: &[Steer::Ask("eve"), Steer::Ask("bob")], turns: 2, ..base }
         }
-        Plant::OneTooMany | Plant::ShortensAll | Plant::FenceIsClock => base,
+        Plant::EndUntold => Bounds { steers: &[Steer::Evict], turns: 1, wakeups: 8, ..base },
+        Plant::PinForgotten => {
+            let rules = &[Rule::Refuse(2)];
+            Bounds { limit: 2, rules, steers: &[Steer::Pin(1)], turns: 1, wakeups: 8, ..base }
+        }
+        Plant::OneTooMany
+        | Plant::ShortensAll
+        | Plant::FenceIsClock
+        | Plant::GrantDenied
+        | Plant::Miscounted => base,
     }
 }
 

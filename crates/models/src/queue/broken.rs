@@ -3,7 +3,7 @@
 /// The rule that was broken.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Broken {
-    /// The ledger contradicts itself.
+    /// The ledger contradicts itself, or has an item that nobody has pushed like that.
     Books,
     /// An item is gone although nobody has acknowledged or cancelled it.
     Lost,

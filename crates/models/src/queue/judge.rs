@@ -42,6 +42,9 @@ fn find(queue: &MemoryQueue, id: ItemId) -> Option<&Item> {
     queue.all_items().find(|item| item.id == id)
 }
 
+/// The rule that is broken by an item which the world does not know: its `about` was changed.
+const STRANGE: Option<Broken> = Some(Broken::Books);
+
 /// The number of an item in the order of pushes. The model writes it into the item's `about`.
 fn nth(item: &Item) -> usize {
     item.about.parse().unwrap_or(usize::MAX)
@@ -66,7 +69,7 @@ impl Step<'_> {
     /// Judges the fate of each item that was in the queue before the step.
     fn ends(&self, clients: &[Client], ghost: &mut Ghost) -> Option<Broken> {
         for item in self.before.all_items() {
-            let tale = ghost.items.get_mut(nth(item))?;
+            let Some(tale) = ghost.items.get_mut(nth(item)) else { return STRANGE };
             let after = find(self.after, item.id);
             let over = item.work().is_some_and(|work| self.is_over(work, clients));
             let how = item.work().filter(|_| !over).and_then(|work| self.how(item.id, work));
@@ -134,7 +137,7 @@ impl Step<'_> {
         let is_new = |item: &&Item| find(self.before, item.id).is_none();
         for item in self.after.all_items().filter(is_new) {
             let is_excused = ghost.was_set_back; // a batch's deadline moves with the store's clock
-            let tale = ghost.items.get_mut(nth(item))?;
+            let Some(tale) = ghost.items.get_mut(nth(item)) else { return STRANGE };
             tale.is_doubled |= tale.fate != Fate::Unpushed;
             if tale.is_doubled && !is_excused {
                 return Some(Broken::Again);
@@ -167,7 +170,7 @@ impl Step<'_> {
                 return Some(Broken::Number);
             }
             ghost.last = work.fence.0;
-            let tale = ghost.items.get_mut(nth(item))?;
+            let Some(tale) = ghost.items.get_mut(nth(item)) else { return STRANGE };
             if tale.fate != Fate::There && !tale.is_doubled {
                 return Some(Broken::Again);
             }
@@ -185,7 +188,7 @@ impl Step<'_> {
     fn dead(&self, ghost: &mut Ghost) -> Option<Broken> {
         for item in self.after.all_items() {
             let Standing::Dead { .. } = item.standing else { continue };
-            let tale = ghost.items.get_mut(nth(item))?;
+            let Some(tale) = ghost.items.get_mut(nth(item)) else { return STRANGE };
             let most = self.bounds.items.get(nth(item)).map_or(0, |spec| spec.most);
             if tale.fate == Fate::There {
                 tale.fate = Fate::Dead;

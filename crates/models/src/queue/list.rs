@@ -150,7 +150,11 @@ pub fn planted(plant: Plant) -> Bounds {
             Bounds { items: TWO, goes_on: false, ends: &[PlayedEnd::GiveBack], returns: 1, ..base }
         }
         Plant::LossIgnored => Bounds { cancels: 1, ..base },
-        Plant::Uncounted => base,
+        Plant::Uncounted
+        | Plant::NumberIsClock
+        | Plant::AnotherPushed
+        | Plant::Miscounted
+        | Plant::AboutLost => base,
         Plant::OneMore => {
             Bounds { items: MORTAL, ends: &[PlayedEnd::Fail], returns: 3, workers: 1, ..base }
         }

@@ -1,7 +1,9 @@
 //! Mistakes put in on purpose, each as a wrapper around the real machines.
 
 use seinpaal_proto::{
-    queue::{Batch, Delivery, Item, MemoryQueue, Request, Standing, State, WorkerCall},
+    queue::{
+        Batch, Delivery, Item, MemoryQueue, Replies, Reply, Request, Standing, State, WorkerCall,
+    },
     time::Micros,
 };
 
@@ -30,11 +32,19 @@ pub enum Plant {
     Uncounted,
     /// An item has one delivery more than it may.
     OneMore,
+    /// Numbers are the clock alone.
+    NumberIsClock,
+    /// The answer to a push names another item.
+    AnotherPushed,
+    /// A total is one more than what it counts.
+    Miscounted,
+    /// An item loses what its maker said of it.
+    AboutLost,
 }
 
 impl Plant {
     /// All mistakes.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::LateAcknowledged,
         Self::ExpiredGone,
         Self::RepeatDone,
@@ -46,6 +56,10 @@ impl Plant {
         Self::RenewalRevives,
         Self::Uncounted,
         Self::OneMore,
+        Self::NumberIsClock,
+        Self::AnotherPushed,
+        Self::Miscounted,
+        Self::AboutLost,
     ];
 
     /// Describes the mistake.
@@ -63,6 +77,10 @@ impl Plant {
             Self::RenewalRevives => "queue: a renewal revives a delivery that is over",
             Self::Uncounted => "queue: a delivery is not counted",
             Self::OneMore => "queue: an item has one delivery too many",
+            Self::NumberIsClock => "queue: numbers are the clock alone",
+            Self::AnotherPushed => "queue: the answer to a push names another item",
+            Self::Miscounted => "queue: the ledger counts one too many",
+            Self::AboutLost => "queue: an item loses what its maker said of it",
         }
     }
 
@@ -77,6 +95,7 @@ impl Plant {
                     delivery.fence = work.map_or(delivery.fence, |work| work.fence);
                 }
                 (Self::OneMore, Request::Push(push)) => push.most += 1,
+                (Self::AboutLost, Request::Push(push)) => push.about.clear(),
                 _ => {}
             }
         }
@@ -104,6 +123,7 @@ impl Plant {
                 return;
             }
             Self::WatchUntold => head.watch_at = now + 1,
+            Self::NumberIsClock => head.last = 0,
             _ => return,
         }
         if !ledger.is_empty() {
@@ -120,6 +140,7 @@ impl Plant {
         now: Micros,
     ) {
         let Ok(mut head) = ledger.head();
+        head.delayed += u32::from(self == Self::Miscounted && ledger.all_items().next().is_some());
         for old in before.all_items() {
             let Ok(item) = ledger.item(old.id);
             let Some(mut item) = item else { continue };
@@ -152,6 +173,20 @@ impl Plant {
         }
         if !ledger.is_empty() {
             let Ok(()) = ledger.set_head(&head);
+        }
+    }
+}
+
+impl Plant {
+    /// Changes the replies before the client hears them.
+    pub(super) fn replies(self, replies: &mut Replies) {
+        if self != Self::AnotherPushed {
+            return;
+        }
+        for reply in &mut replies.replies {
+            if let Reply::Pushed { id } = reply {
+                id.0 += 1;
+            }
         }
     }
 }

@@ -59,8 +59,9 @@ impl World {
             plant.request(batch, ledger)
         });
         let done = rewritten.as_ref().unwrap_or(batch);
-        let Ok(outcome) = execute(ledger, &mut Known(&self.clients), self.store_now, done);
+        let Ok(mut outcome) = execute(ledger, &mut Known(&self.clients), self.store_now, done);
         bounds.plant.inspect(|plant| plant.after(&before, ledger, batch, self.store_now));
+        bounds.plant.inspect(|plant| plant.replies(&mut outcome.replies));
         let (after, store_now) = (&*self.ledger, self.store_now);
         let step = Step { bounds, before: &before, after, batch, store_now };
         let broken = step.judge(&self.clients, &mut self.ghost);

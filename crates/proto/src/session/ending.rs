@@ -53,7 +53,8 @@ impl Session {
         let Some(record) = desk.records.get(&ticket) else { return false };
         let unanswered_since = desk.under_way.and_then(|call| Some(self.calls.get(&call)?.at));
         let unanswered_for = unanswered_since.map_or(0, |at| now.saturating_sub(at));
-        let has_place = record.phase == Phase::Waiting;
+        // The store has answered. A grant of which a wakeup told may still wait for its proof.
+        let has_place = record.phase != Phase::Asking;
         let was_never_answered = record.sent_at.is_some() && !has_place;
         let long = if has_place { SILENCE } else { SILENCE / 10 };
         was_never_answered || desk.failures > 0 || unanswered_for >= long

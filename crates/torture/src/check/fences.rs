@@ -5,22 +5,31 @@ use std::collections::BTreeMap;
 
 use super::{
     Check, Violation,
-    tale::{PermitTale, ToldGrant, told},
+    tale::{CLOCK_FAULT, PermitTale, ToldGrant, Window, told},
 };
 
 /// How long a clock that was set can have effects, in microseconds. Afterwards the store has
 /// forgotten an unused name: it does so after a ttl.
 const SETTLES: u64 = 10_000_000;
+/// How far a fence may be from what the clock says, in microseconds, if nobody has set the clock:
+/// half of the shortest step. Workers note their grants later than the store makes them.
+const NEAR: u64 = 500_000;
 
-/// Returns the rule that the later grant breaks. Fences follow the store's clock, so a clock that
-/// is behind them has a rule of its own, [`Check::FenceBehind`].
+/// Returns the rule that the later grant breaks. Fences follow the store's clock. If that clock is
+/// behind them, because it was ahead before or is behind now, an idle name has a rule of its own,
+/// [`Check::FenceBehind`]. In both cases the later fence is not ahead of the usual clock. While the
+/// clock is still ahead, it is not behind the fences that it gave.
 pub(super) fn breach(tale: &PermitTale, earlier: &ToldGrant, later: &ToldGrant) -> Check {
-    let is_ahead = tale.fence_at(later.at).is_some_and(|usual| earlier.fence > usual);
-    let is_set = tale.windows.iter().any(|window| {
-        let time = window.from..=window.to.saturating_add(SETTLES);
-        window.fault == "clock-server" && time.contains(&later.at)
-    });
-    if is_ahead || is_set { Check::FenceBehind } else { Check::Fence }
+    let has_begun = |window: &&Window| window.fault == CLOCK_FAULT && window.from <= later.at;
+    let mut set = tale.windows.iter().filter(has_begun).peekable();
+    if set.peek().is_none() {
+        return Check::Fence;
+    }
+    let Some(usual) = tale.fence_at(later.at) else { return Check::FenceBehind };
+    let was_ahead = earlier.fence > usual && later.fence <= usual.saturating_add(NEAR);
+    let is_behind = later.fence.saturating_add(NEAR) < usual
+        && set.any(|window| later.at <= window.to.saturating_add(SETTLES));
+    if was_ahead || is_behind { Check::FenceBehind } else { Check::Fence }
 }
 
 pub(super) fn check(tale: &PermitTale, found: &mut Vec<Violation>) {

@@ -4,6 +4,9 @@ use std::{collections::BTreeMap, fmt};
 
 use crate::history::{HistoryEvent, TortureWhat};
 
+/// The fault that sets the store's clock.
+pub(super) const CLOCK_FAULT: &str = "clock-server";
+
 /// The history of all requests.
 #[derive(Debug, Default)]
 pub(super) struct PermitTale {
@@ -27,6 +30,7 @@ pub(super) struct ToldRequest {
     pub(super) name: String,
     pub(super) permits: u32,
     pub(super) asked: u64,
+    pub(super) timeout: Option<u64>,
     pub(super) queued: Option<u64>,
     /// The moment from which the request certainly no longer waited.
     pub(super) ends: u64,
@@ -95,8 +99,8 @@ impl PermitTale {
             }
             TortureWhat::Broken => self.outages.get_or_insert_default().push((event.at, u64::MAX)),
             TortureWhat::Whole => {
-                let outage = self.outages.iter_mut().flatten().last();
-                outage.into_iter().for_each(|outage| outage.1 = event.at);
+                let open = self.outages.iter_mut().flatten().filter(|outage| outage.1 == u64::MAX);
+                open.for_each(|outage| outage.1 = event.at);
             }
             TortureWhat::FaultBegins { fault, worker } => {
                 let (fault, worker) = (fault.clone(), *worker);
@@ -124,12 +128,24 @@ impl PermitTale {
         }
     }
 
-    /// Returns the fence that a grant at this moment would get if nobody had set the clock. This is
-    /// true if the clock was right at the first grant.
+    /// Returns the times of faults, outages and stops.
+    pub(super) fn trouble(&self) -> impl Iterator<Item = (u64, u64)> {
+        let faults = self.windows.iter().map(|window| (window.from, window.to));
+        let stops = self.stops.iter().map(|stop| (stop.1, stop.2));
+        faults.chain(stops).chain(self.outages.iter().flatten().copied())
+    }
+
+    /// Returns the fence that a grant at this moment would get if nobody had set the clock. `None` if there was no grant before the clock was set.
+    ///
+    /// A worker notes a grant some time after the store has made it. The grant that was noted
+    /// soonest says most about the clock: of the fences less their times, it has the greatest.
     pub(super) fn fence_at(&self, at: u64) -> Option<u64> {
-        let first = self.requests.iter().filter_map(|request| request.grant.as_ref());
-        let first = first.min_by_key(|grant| grant.at)?;
-        first.fence.checked_add(at.saturating_sub(first.at))
+        let set = self.windows.iter().filter(|window| window.fault == CLOCK_FAULT);
+        let set = set.map(|window| window.from).min().unwrap_or(u64::MAX);
+        let grants = self.requests.iter().filter_map(|request| request.grant.as_ref());
+        let right = grants.filter(|grant| grant.at < set);
+        let ahead = right.map(|grant| i128::from(grant.fence) - i128::from(grant.at)).max()?;
+        u64::try_from(ahead + i128::from(at)).ok()
     }
 
     /// Counts the permits that a life believes in at this moment, and its requests that wait.
@@ -162,6 +178,7 @@ impl ToldRequest {
             name: name.clone(),
             permits: *permits,
             asked: event.at,
+            timeout: *timeout,
             queued: None,
             ends,
             grant: None,

@@ -89,9 +89,9 @@ impl CheckTerms {
         }
     }
 
-    /// Returns how long after a fault alarms are allowed. A lease or a place may have begun during
-    /// the fault, and run out after it.
-    pub(super) fn calm_after(&self) -> u64 {
+    /// Returns how long after a fault alarms are allowed. A lease, a place or a hand-over may have
+    /// begun during the fault, and run out after it.
+    pub(crate) fn calm_after(&self) -> u64 {
         self.after_fault + self.silent
     }
 

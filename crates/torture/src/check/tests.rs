@@ -140,11 +140,85 @@ fn an_alarm_where_nothing_fails_is_convicted_and_beside_a_fault_it_is_not() {
     for what in [
         TortureWhat::Danger { req: req() },
         TortureWhat::Lost { req: req(), how: "silence".into() },
+        TortureWhat::Refused { req: req(), why: "the connection is closed".into() },
     ] {
         assert_convicts(&history(what.clone(), None), Check::Alarm);
         assert_convicts(&history(what.clone(), Some(2 * S)), Check::Alarm);
         assert_acquits(&history(what, Some(75 * S)));
     }
+}
+
+#[test]
+fn a_request_may_be_refused_though_nothing_fails_if_there_is_no_room_or_not_in_time() {
+    for why in ["busy", "timed out waiting"] {
+        let mut doctor = Doctor::new();
+        let refused = TortureWhat::Refused { req: "w1a".into(), why: why.into() };
+        doctor.want(S, "w1a", "one", 1).say(S + MS, "w1.1", refused);
+        assert_acquits(&doctor.verdict());
+    }
+}
+
+#[test]
+fn a_request_in_a_hurry_may_have_no_answer_unless_it_was_told_that_it_stands_in_line() {
+    let history = |timeout, is_queued| {
+        let (req, name) = ("w1a".to_owned(), "one".to_owned());
+        let mut doctor = Doctor::new();
+        let ask = TortureWhat::Want { req: req.clone(), name, permits: 1, timeout };
+        doctor.say(S, "w1.1", ask);
+        if is_queued {
+            doctor.queued(S + MS, "w1a");
+        }
+        let why = "the store did not answer in time".to_owned();
+        doctor.say(S + 300 * MS, "w1.1", TortureWhat::Refused { req, why }).verdict()
+    };
+    assert_acquits(&history(Some(300 * MS), false));
+    assert_convicts(&history(Some(300 * MS), true), Check::Alarm);
+    for unhurried in [None, Some(0), Some(2 * S)] {
+        assert_convicts(&history(unhurried, false), Check::Alarm);
+    }
+}
+
+/// Nothing can be granted from 1 s on and from 9 s on. The store is whole again at 10 s.
+#[test]
+fn an_outage_ends_when_the_store_is_whole_however_many_have_begun() {
+    let mut doctor = Doctor::new();
+    doctor.rig(S, TortureWhat::Broken).rig(9 * S, TortureWhat::Broken);
+    doctor.rig(10 * S, TortureWhat::Whole);
+    doctor.want(80 * S, "w1a", "one", 1).granted(80 * S + MS, "w1a", 10, &[0], 83 * S);
+    doctor.say(82 * S, "w1.1", TortureWhat::Danger { req: "w1a".into() });
+    assert_convicts(&doctor.verdict(), Check::Alarm);
+}
+
+#[test]
+fn a_stopped_client_excuses_an_alarm_of_another_only_where_it_can_hold_others_up() {
+    let mut doctor = Doctor::new();
+    doctor.want(S, "w1a", "one", 1).granted(S + MS, "w1a", 10, &[0], 9 * S);
+    doctor.rig(2 * S, TortureWhat::Stopping { life: "w2.1".into() });
+    doctor.say(4 * S, "w1.1", TortureWhat::Danger { req: "w1a".into() });
+    assert_convicts(&doctor.verdict(), Check::Alarm);
+    assert_acquits(&doctor.verdict_on(&CheckTerms::of_machine(TTL)));
+}
+
+#[test]
+fn grants_beside_which_no_fault_has_effects_are_counted() {
+    let mut doctor = Doctor::new();
+    for (at, worker) in [(5 * S, "w1a"), (20 * S, "w2a"), (60 * S, "w3a")] {
+        doctor.want(at, worker, "one", 1).granted(at, worker, at, &[0], at + 3 * S);
+        doctor.releasing(at + MS, worker);
+    }
+    assert_eq!(doctor.verdict().calm, 3);
+    doctor.fault(6 * S, 7 * S, "cut", Some(1));
+    let verdict = doctor.verdict();
+    assert_eq!((verdict.calm, verdict.acquisitions), (2, 3), "also the one before the fault");
+    doctor.rig(70 * S, TortureWhat::Broken);
+    assert_eq!(doctor.verdict().calm, 2, "the servers are stopped at the end");
+}
+
+#[test]
+fn a_run_in_which_nothing_was_granted_is_not_well() {
+    let mut doctor = Doctor::new();
+    assert!(!doctor.want(S, "w1a", "one", 1).verdict().is_well());
+    assert!(doctor.granted(S + MS, "w1a", 10, &[0], 4 * S).verdict().is_well());
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub enum Count {
     DeliveredAfterEnd,
     /// Numbers that the queue has under two ids, or delivered without a push.
     Strange,
-    /// Fences that were given twice, or that fell from one delivery of an item to the next.
+    /// Fences that were given twice, or that fell from one attempt at an item to the next.
     BadFence,
 }
 
@@ -161,6 +161,11 @@ fn repeats(tale: &ItemsTale, rules: ItemRules, verdict: &mut ItemVerdict) {
         verdict.add(Count::Unseen, u64::from(first.saturating_sub(1)));
         verdict.add(Count::GivenBack, item.given_back.len() as u64);
         for pair in item.deliveries.windows(2) {
+            if pair[1].attempt < pair[0].attempt && !rules.may_forget {
+                verdict.note(Count::BadFence, || {
+                    format!("item {id}: an earlier attempt has a greater fence: {pair:?}")
+                });
+            }
             verdict
                 .add(Count::Unseen, u64::from(pair[1].attempt.saturating_sub(pair[0].attempt + 1)));
             let cause = tale.cause(&pair[0], &pair[1], rules.ttl);
@@ -212,6 +217,13 @@ const TOLD: u64 = 10;
 impl ItemVerdict {
     fn new(rules: ItemRules, took: u64) -> Self {
         Self { rules, violations: Vec::new(), counts: BTreeMap::new(), took }
+    }
+
+    /// Returns whether no promise was broken and an item was done. A run in which nothing was done
+    /// proves nothing.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.violations.is_empty() && self.count(Count::Acknowledged) > 0
     }
 
     /// Returns the value of a figure.

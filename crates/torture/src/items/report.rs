@@ -21,6 +21,9 @@ pub fn report(verdict: &ItemVerdict) -> String {
     for violation in &verdict.violations {
         let _ = writeln!(text, "  {violation}");
     }
+    if verdict.count(Count::Acknowledged) == 0 {
+        let _ = writeln!(text, "NOTHING WAS DONE: no item was acknowledged");
+    }
     text
 }
 
@@ -49,5 +52,5 @@ const LINES: [(Count, &str); 25] = [
     (Count::OutOfOrder, "  delivered before an earlier one of their priority"),
     (Count::OutOfRank, "  delivered before one of another priority further in front"),
     (Count::Strange, "items that nobody pushed, or pushed once and there twice"),
-    (Count::BadFence, "fences given twice"),
+    (Count::BadFence, "fences given twice, or smaller than one of an earlier attempt"),
 ];

@@ -1,11 +1,15 @@
 //! The checker of histories of a queue. It is pure, and doctored histories test it.
 
+mod alarms;
+mod fences;
+mod waits;
+
 use std::collections::BTreeMap;
 
 use super::tale::{ItemTale, ToldDelivery, tell};
 pub use super::verdict::QueueVerdict;
 use crate::{
-    check::{Check, Violation},
+    check::{Check, CheckTerms, Violation},
     history::{HistoryEvent, TortureWhat},
 };
 
@@ -17,6 +21,19 @@ pub struct CheckBounds {
     /// The time at the worst: until an idle worker looks by itself, with the delays that it may
     /// meet then.
     pub look: u64,
+    /// How long a fault has effects after its end.
+    pub felt: u64,
+}
+
+/// How long a fault disturbs the order of items: those of a dead or deaf worker are delivered a ttl
+/// later.
+const FELT: u64 = 20_000_000;
+
+/// How long a fault has effects after its end, in microseconds. What a store needs to recover
+/// counts for its queues as for its permits.
+#[must_use]
+pub fn felt(terms: &CheckTerms) -> u64 {
+    terms.calm_after().max(FELT)
 }
 
 /// Judges a history, in order of time.
@@ -33,12 +50,13 @@ pub fn check(
         once(tale, &mut found);
         beliefs(tale, &mut found);
     }
+    fences::check(&tales, &mut found);
     kept(&tales, events, &mut found);
     crowds(&tales, events, &mut found);
-    let trouble = trouble(events);
+    let trouble = Trouble::of(events, bounds.felt);
     verdict.pairs = order(&tales, &trouble, &mut found);
-    verdict.waits = waits(&tales, events, &trouble, bounds, &mut found);
-    verdict.waits.sort_unstable();
+    waits::check(&tales, events, &trouble, bounds, &mut verdict, &mut found);
+    verdict.calm = alarms::check(events, &trouble, &mut found);
     found.sort_by_key(|violation| violation.at);
     (verdict.counted, verdict.violations) =
         found.into_iter().partition(|violation| not_promised.contains(&violation.check));
@@ -57,18 +75,16 @@ fn once(tale: &ItemTale, found: &mut Vec<Violation>) {
     }
 }
 
-/// Checks that no two workers believe in one item at the same time, and that the fences of its
-/// deliveries grow.
+/// Checks that no two workers believe in one item at the same time.
 fn beliefs(tale: &ItemTale, found: &mut Vec<Violation>) {
     let mut sorted = tale.deliveries.clone();
-    sorted.sort_by_key(|it| it.fence);
-    for pair in sorted.windows(2) {
-        let [one, next] = pair else { continue };
-        let story = || format!("{}: {one:?}, {next:?}", tale.req);
-        if one.fence == next.fence {
-            found.push(Violation { check: Check::Fence, at: next.at, story: story() });
-        } else if one.at.max(next.at) < one.until.min(next.until) {
-            found.push(Violation { check: Check::ItemTwice, at: next.at, story: story() });
+    sorted.sort_by_key(|it| it.at);
+    for (nth, next) in sorted.iter().enumerate() {
+        let is_beside = |one: &&ToldDelivery| next.at < one.until.min(next.until);
+        if let Some(one) = sorted[..nth].iter().find(is_beside).filter(|it| it.fence != next.fence)
+        {
+            let story = format!("{}: {one:?}, {next:?}", tale.req);
+            found.push(Violation { check: Check::ItemTwice, at: next.at, story });
         }
     }
 }
@@ -81,7 +97,7 @@ fn kept(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &mut
         return;
     };
     for tale in tales.values().filter(|tale| tale.pushed.is_some()) {
-        if !(tale.may_be_done || tale.is_dead) {
+        if !(tale.may_be_done() || tale.is_kept) {
             let story = format!("{} was pushed, and is gone: {:?}", tale.req, tale.deliveries);
             found.push(Violation { check: Check::ItemLost, at: end.at, story });
         }
@@ -115,41 +131,44 @@ fn crowds(tales: &BTreeMap<String, ItemTale>, events: &[HistoryEvent], found: &m
     }
 }
 
-/// Returns the times in which faults were under way.
-fn trouble(events: &[HistoryEvent]) -> Vec<(u64, u64)> {
-    let mut windows: Vec<(u64, u64)> = Vec::new();
-    let mut open = None;
-    for event in events {
-        match event.what {
-            TortureWhat::FaultBegins { .. } => open = open.or(Some(event.at)),
-            TortureWhat::FaultEnds { .. } => {
-                windows.extend(open.take().map(|from| (from, event.at)));
-            }
-            _ => {}
-        }
-    }
-    windows.extend(open.map(|from| (from, u64::MAX)));
-    windows
+/// The times of faults, and how long each fault has effects.
+struct Trouble {
+    windows: Vec<(u64, u64)>,
+    felt: u64,
 }
 
-/// How long a fault disturbs the order of items. The items of a dead or unreachable worker are
-/// delivered a ttl later.
-const FELT: u64 = 20_000_000;
+impl Trouble {
+    fn of(events: &[HistoryEvent], felt: u64) -> Self {
+        let mut windows: Vec<(u64, u64)> = Vec::new();
+        let mut open = None;
+        for event in events {
+            match event.what {
+                TortureWhat::FaultBegins { .. } => open = open.or(Some(event.at)),
+                TortureWhat::FaultEnds { .. } => {
+                    windows.extend(open.take().map(|from| (from, event.at)));
+                }
+                _ => {}
+            }
+        }
+        windows.extend(open.map(|from| (from, u64::MAX)));
+        Self { windows, felt }
+    }
+
+    /// Returns whether no fault had effects in this time.
+    fn is_calm(&self, from: u64, to: u64) -> bool {
+        let is_felt =
+            |(begin, end): &(u64, u64)| *begin <= to && end.saturating_add(self.felt) >= from;
+        !self.windows.iter().any(is_felt)
+    }
+}
+
 /// With how many later items an item is compared. More would take time and find little, because an
 /// item that comes too early also passes its neighbours.
 const COMPARED: usize = 64;
 
-fn is_calm(trouble: &[(u64, u64)], from: u64, to: u64) -> bool {
-    !trouble.iter().any(|(begin, end)| *begin <= to && end.saturating_add(FELT) >= from)
-}
-
 /// Checks the order of ungrouped items that were due at once. If one was in the queue before the
 /// other was pushed, it is delivered first.
-fn order(
-    tales: &BTreeMap<String, ItemTale>,
-    trouble: &[(u64, u64)],
-    found: &mut Vec<Violation>,
-) -> u64 {
+fn order(tales: &BTreeMap<String, ItemTale>, trouble: &Trouble, found: &mut Vec<Violation>) -> u64 {
     let first = |tale: &ItemTale| tale.deliveries.iter().map(|it| (it.fence, it.at)).min();
     let plain = tales.values().filter(|tale| tale.group.is_none() && tale.due == tale.asked);
     let mut plain: Vec<_> = plain
@@ -160,7 +179,7 @@ fn order(
     for (nth, (asked, pushed, (fence, at), req)) in plain.iter().enumerate() {
         let later = plain[nth + 1..].iter().take(COMPARED).filter(|later| later.0 > *pushed);
         for (_, _, (other, other_at), other_req) in later {
-            if !is_calm(trouble, *asked, (*at).max(*other_at)) {
+            if !trouble.is_calm(*asked, (*at).max(*other_at)) {
                 continue;
             }
             pairs += 1;
@@ -171,56 +190,4 @@ fn order(
         }
     }
     pairs
-}
-
-/// Measures how long ungrouped items waited for their first delivery beside an idle worker.
-fn waits(
-    tales: &BTreeMap<String, ItemTale>,
-    events: &[HistoryEvent],
-    trouble: &[(u64, u64)],
-    bounds: &CheckBounds,
-    found: &mut Vec<Violation>,
-) -> Vec<u64> {
-    let idle = idle(events);
-    let mut waits = Vec::new();
-    for tale in tales.values().filter(|tale| tale.group.is_none()) {
-        let (Some(pushed), Some(first)) = (tale.pushed, tale.deliveries.first()) else { continue };
-        let from = tale.due.max(pushed);
-        // A worker that was idle all the time could have had the item.
-        let since = idle.iter().filter(|(begin, end, _)| *begin < first.at && *end >= first.at);
-        let Some(since) = since.map(|(begin, ..)| (*begin).max(from)).min() else { continue };
-        let wait = first.at.saturating_sub(since);
-        let bound = if is_calm(trouble, from, first.at) { bounds.prompt } else { bounds.look };
-        waits.push(wait);
-        if wait > bound {
-            let story =
-                format!("{} lay due for {} ms beside an idle worker", tale.req, wait / 1000);
-            found.push(Violation { check: Check::Wakeup, at: first.at, story });
-        }
-    }
-    waits
-}
-
-/// Returns the times in which workers waited for an item, from each pop to its result. A worker
-/// that was stopped or killed meanwhile does not count as idle.
-fn idle(events: &[HistoryEvent]) -> Vec<(u64, u64, String)> {
-    let mut open: BTreeMap<String, (u64, String)> = BTreeMap::new();
-    let mut idle = Vec::new();
-    for event in events {
-        match &event.what {
-            TortureWhat::Pop { req } => {
-                drop(open.insert(req.clone(), (event.at, event.who.clone())));
-            }
-            TortureWhat::Delivered { req, .. } | TortureWhat::PopEnded { req, .. } => {
-                if let Some((from, who)) = open.remove(req) {
-                    idle.push((from, event.at, who));
-                }
-            }
-            TortureWhat::Stopping { life } | TortureWhat::Killing { life } => {
-                open.retain(|_, (_, who)| who != life);
-            }
-            _ => {}
-        }
-    }
-    idle
 }

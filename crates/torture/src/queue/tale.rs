@@ -1,6 +1,6 @@
 //! The history, item by item.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::verdict::QueueVerdict;
 use crate::{
@@ -19,14 +19,29 @@ pub(super) struct ItemTale {
     pub(super) id: Option<u64>,
     pub(super) deliveries: Vec<ToldDelivery>,
     pub(super) acknowledged: Option<u64>,
-    pub(super) may_be_done: bool,
-    pub(super) is_dead: bool,
+    /// The fences of acknowledgements that were sent and not refused.
+    pub(super) tried: BTreeSet<u64>,
+    /// Whether the store has said that the item is not in the queue.
+    pub(super) is_refused: bool,
+    /// Whether the item was still in the queue at the end, as a dead letter or delayed.
+    pub(super) is_kept: bool,
+}
+
+impl ItemTale {
+    /// Returns whether the item was acknowledged, or its last delivery may have done that. An
+    /// earlier delivery has not, or there would have been no later one.
+    pub(super) fn may_be_done(&self) -> bool {
+        let last = self.deliveries.iter().map(|it| it.fence).max();
+        self.acknowledged.is_some() || last.is_some_and(|last| self.tried.contains(&last))
+    }
 }
 
 /// A delivery that reached a program.
 #[derive(Clone, Debug)]
 pub(super) struct ToldDelivery {
     pub(super) fence: u64,
+    /// When the worker asked for an item. `None` if it did not say so.
+    pub(super) popped: Option<u64>,
     pub(super) at: u64,
     pub(super) until: u64,
     pub(super) who: String,
@@ -38,7 +53,8 @@ pub(super) fn tell(
     verdict: &mut QueueVerdict,
     found: &mut Vec<Violation>,
 ) -> BTreeMap<String, ItemTale> {
-    let mut teller = Teller { tales: BTreeMap::new(), ids: BTreeMap::new(), verdict, found };
+    let (tales, ids, pops) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut teller = Teller { tales, ids, pops, verdict, found };
     for event in events {
         teller.take(event);
     }
@@ -50,6 +66,8 @@ struct Teller<'a> {
     tales: BTreeMap<String, ItemTale>,
     /// The request of each item, by the id that the store gave.
     ids: BTreeMap<u64, String>,
+    /// When each pop was asked for.
+    pops: BTreeMap<String, u64>,
     verdict: &'a mut QueueVerdict,
     found: &'a mut Vec<Violation>,
 }
@@ -61,6 +79,7 @@ impl Teller<'_> {
             TortureWhat::Push { .. }
             | TortureWhat::Pushed { .. }
             | TortureWhat::NotPushed { .. } => self.push(event),
+            TortureWhat::Pop { req } => drop(self.pops.insert(req.clone(), at)),
             TortureWhat::Delivered { .. } => self.deliver(event),
             TortureWhat::InHand { .. }
             | TortureWhat::ItemLost { .. }
@@ -68,10 +87,10 @@ impl Teller<'_> {
             TortureWhat::Finishing { .. } | TortureWhat::Finished { .. } => self.finish(event),
             TortureWhat::DeadLetter { id } => {
                 self.verdict.dead += 1;
-                self.of(*id).into_iter().for_each(|tale| tale.is_dead = true);
+                self.of(*id).into_iter().for_each(|tale| tale.is_kept = true);
             }
             TortureWhat::StillDelayed { id } => {
-                self.of(*id).into_iter().for_each(|tale| tale.may_be_done = true);
+                self.of(*id).into_iter().for_each(|tale| tale.is_kept = true);
             }
             TortureWhat::QueueLeft { ready, delayed, in_work } if ready + delayed + in_work > 0 => {
                 let left = format!("{ready} items ready, {delayed} delayed, {in_work} in work");
@@ -102,22 +121,40 @@ impl Teller<'_> {
                 tale.pushed = Some(*at);
                 self.number(req, *id, *at);
             }
-            TortureWhat::NotPushed { req, maybe: false, .. }
-                if self.tales.get(req).is_some_and(|tale| tale.id.is_some()) =>
-            {
-                self.broken(Check::Again, *at, format!("{req} was not pushed, and is delivered"));
+            TortureWhat::NotPushed { req, maybe: false, .. } => {
+                let Some(tale) = self.tales.get_mut(req) else { return };
+                tale.is_refused = true;
+                if tale.id.is_some() {
+                    self.delivered_though_refused(req, *at);
+                }
             }
             _ => {}
         }
     }
 
+    fn delivered_though_refused(&mut self, req: &str, at: u64) {
+        self.broken(Check::Again, at, format!("{req} was not pushed, and is delivered"));
+    }
+
     fn deliver(&mut self, HistoryEvent { at, who, what }: &HistoryEvent) {
-        let TortureWhat::Delivered { payload, id, fence, until, .. } = what else { return };
+        let TortureWhat::Delivered { req, payload, id, fence, group, until } = what else { return };
         self.verdict.deliveries += 1;
         self.number(payload, *id, *at);
-        let Some(tale) = self.tales.get_mut(payload) else { return };
-        let until = until.unwrap_or(u64::MAX);
-        tale.deliveries.push(ToldDelivery { fence: *fence, at: *at, until, who: who.clone() });
+        let Some(tale) = self.tales.get_mut(payload) else {
+            let story = format!("item {id} has the payload {payload:?}, which nobody pushed");
+            return self.broken(Check::ItemChanged, *at, story);
+        };
+        let (until, popped) = (until.unwrap_or(u64::MAX), self.pops.get(req).copied());
+        let who = who.clone();
+        tale.deliveries.push(ToldDelivery { fence: *fence, popped, at: *at, until, who });
+        let (pushed, is_refused) = (tale.group.clone(), tale.is_refused);
+        if is_refused {
+            self.delivered_though_refused(payload, *at);
+        }
+        if pushed != *group {
+            let story = format!("{payload} was pushed in group {pushed:?} and has {group:?}");
+            self.broken(Check::ItemChanged, *at, story);
+        }
     }
 
     fn hold(&mut self, HistoryEvent { at, what, .. }: &HistoryEvent) {
@@ -146,8 +183,13 @@ impl Teller<'_> {
         match what {
             TortureWhat::Finishing { id, fence, how } => {
                 self.change(*id, *fence, |it| it.until = it.until.min(*at));
-                let is_done = how == "acknowledge";
-                self.of(*id).into_iter().for_each(|tale| tale.may_be_done |= is_done);
+                if how == "acknowledge" {
+                    self.tried(*id).into_iter().for_each(|tried| tried.extend([*fence]));
+                }
+            }
+            // The store refuses what is over, so this has not ended the delivery.
+            TortureWhat::Finished { id, fence, end } if end == "lost" => {
+                self.tried(*id).into_iter().for_each(|tried| tried.retain(|it| it != fence));
             }
             TortureWhat::Finished { id, fence, end } if end == "acknowledged" => {
                 self.verdict.acknowledged += 1;
@@ -172,6 +214,10 @@ impl Teller<'_> {
 
     fn of(&mut self, id: u64) -> Option<&mut ItemTale> {
         self.ids.get(&id).and_then(|req| self.tales.get_mut(req))
+    }
+
+    fn tried(&mut self, id: u64) -> Option<&mut BTreeSet<u64>> {
+        self.of(id).map(|tale| &mut tale.tried)
     }
 
     fn change(&mut self, id: u64, fence: u64, change: impl FnMut(&mut ToldDelivery)) {

@@ -22,8 +22,16 @@ pub fn broken(plan: &LeadersPlan, seen: &LeadersReport) -> Vec<String> {
             format!("{} waiters were served out of order", out_of_order(seen)),
         ),
         (
-            seen.left != (0, 0),
+            !seen.lines.iter().any(|line| line.len() > 1),
+            "the observer never saw two clients wait".to_owned(),
+        ),
+        (
+            seen.left != Some((0, 0)),
             format!("{:?} holders and waiters were left when all clients had gone", seen.left),
+        ),
+        (
+            seen.tally.lost > 0 && seen.sessions_lost == 0,
+            format!("{} permits were lost without a session", seen.tally.lost),
         ),
         (seen.recoveries.len() < plan.kills, "work did not go on".to_owned()),
     ];
@@ -104,4 +112,45 @@ pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
 fn quantiles(times: &SortedTimes) -> String {
     let text = |share| format!("{} ms", times.quantile(share).as_millis());
     if times.is_empty() { "–".to_owned() } else { [0.5, 0.99, 1.0].map(text).join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::faults::tally::FieldTally;
+
+    const PLAN: LeadersPlan =
+        LeadersPlan { clients: 2, kills: 1, limit: 1, grants_between: 1, grants_after: 1 };
+
+    fn seen() -> LeadersReport {
+        let mut recoveries = SortedTimes::default();
+        recoveries.add([Duration::from_secs(1)]);
+        let lines = vec![vec![Ticket(1), Ticket(2)]];
+        LeadersReport { lines, recoveries, left: Some((0, 0)), ..LeadersReport::default() }
+    }
+
+    #[test]
+    fn a_run_in_which_all_was_seen_and_nothing_is_left_breaks_nothing() {
+        assert_eq!(broken(&PLAN, &seen()), [""; 0]);
+    }
+
+    #[test]
+    fn an_observer_that_saw_no_line_or_no_end_proves_nothing() {
+        for lines in [vec![], vec![vec![Ticket(1)]]] {
+            assert_eq!(broken(&PLAN, &LeadersReport { lines, ..seen() }).len(), 1);
+        }
+        for left in [None, Some((1, 0)), Some((0, 1))] {
+            assert_eq!(broken(&PLAN, &LeadersReport { left, ..seen() }).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_permit_that_is_lost_without_its_session_breaks_a_promise() {
+        let tally = FieldTally { lost: 1, ..FieldTally::default() };
+        assert_eq!(broken(&PLAN, &LeadersReport { tally, ..seen() }).len(), 1);
+        let with_session = LeadersReport { tally, sessions_lost: 1, ..seen() };
+        assert_eq!(broken(&PLAN, &with_session), [""; 0]);
+    }
 }

@@ -137,6 +137,11 @@ pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseS
     for step in 0..STEPS {
         stage
             .advance(dice.draw.pick(&[0, 1, 300, 1_000, 9_000, 60_000].map(Duration::from_millis)));
+        if dice.draw.index(20) == 0 {
+            stage.set_back(
+                dice.draw.pick(&[1, 1_000, 30_000, 3_600_000].map(Duration::from_millis)),
+            );
+        }
         let who = dice.draw.index(3);
         let batch = dice.batch(&clients[who], &last[who], stage.now());
         let asked = clients[who].call(&batch).await;

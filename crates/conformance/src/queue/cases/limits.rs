@@ -117,15 +117,20 @@ pub async fn workers_that_race_never_hold_more_than_the_limit(stage: &CaseStage)
     workers[0].one(limit(2)).await;
     workers[0].push_all(&["x"; 40]).await;
     let rounds = workers.iter().map(|worker| async {
+        let mut done = 0;
         for _ in 0..8 {
             let held = worker.pop(2).await;
             assert!(worker.look_at(0).await.in_work <= 2);
+            done += held.len() as u32;
             for popped in held {
                 worker.acknowledge(popped.delivery).await;
             }
         }
+        done
     });
-    futures_util::future::join_all(rounds).await;
+    let done: u32 = futures_util::future::join_all(rounds).await.into_iter().sum();
     stage.advance(TTL);
-    assert_eq!(workers[0].look_at(0).await.in_work, 0);
+    let seen = workers[0].look_at(0).await;
+    assert_eq!((seen.ready + done, seen.in_work), (40, 0));
+    assert!(done >= 2, "the first pop finds the limit's number of items");
 }

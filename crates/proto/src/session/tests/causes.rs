@@ -53,6 +53,24 @@ fn a_store_that_falls_silent_for_long_while_somebody_waits_is_named() {
     }
 }
 
+/// At the deadline the waiter has heard of its grant, and the call that proves it is under way.
+#[test]
+fn a_grant_that_comes_too_late_to_be_proved_is_no_silence_of_the_store() {
+    let (mut net, lag) = (Net::new(2, 7), 10 * MILLISECOND);
+    let held = net.acquire(0, want(1, 1, TTL));
+    net.run_for(SECOND);
+    net.fate = Fate { lag, ..Fate::default() };
+    let deadline = Some(net.now + SECOND + 3 * lag);
+    let late = net.acquire(1, Want { deadline, ..want(1, 1, TTL) });
+    net.run_for(SECOND);
+    net.release(0, held);
+    net.run_for(SECOND);
+    let refused = net.told.iter().find(|(_, _, event)| matches!(event, Event::Refused { .. }));
+    let refusal = AcquireRefusal::TimedOut;
+    assert_eq!(refused.map(|it| &it.2), Some(&Event::Refused { ticket: late, refusal }));
+    assert!(net.waits().is_empty() && !net.holds(1, late));
+}
+
 #[test]
 fn an_unanswered_release_is_not_reported_as_too_late() {
     let mut net = Net::new(1, 7);

@@ -187,6 +187,19 @@ fn one_push_that_made_two_items_convicts() {
 }
 
 #[test]
+fn a_fence_that_falls_from_one_attempt_to_the_next_convicts() {
+    let told = calm().pushed(3, 12, 0).delivered(30, "w0.1", (3, 12), 30, 1).killed(31, "w0.1");
+    let told = told.delivered(32, "w1.1", (3, 12), 25, 2).done(33, "w1.1", 12, 25);
+    assert_convicted(told, Count::BadFence);
+}
+
+#[test]
+fn a_run_in_which_nothing_was_done_is_not_well() {
+    assert!(!Told::new().judged(RULES).is_well());
+    assert!(calm().judged(RULES).is_well());
+}
+
+#[test]
 fn items_that_are_left_convict() {
     let mut events = calm().0;
     events.push(HistoryEvent {
