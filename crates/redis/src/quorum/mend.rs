@@ -47,6 +47,7 @@ impl Quorum {
             // The line has the lease as it was just renewed, because the node may lack the lease as
             // well.
             let ask = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.ask };
+            self.table().mend(header.name, ask.ticket, &missing);
             let ballot = Ballot { ask, slots: Some(held.slots), fence: held.fence, tries: 0 };
             for node in &missing {
                 fixes.lines[*node].push(ballot_line("mend", &ballot));
