@@ -27,7 +27,7 @@ async fn channels_at_a_silent_node_do_not_delay_those_at_a_live_one() {
 }
 
 #[tokio::test]
-async fn while_a_channel_is_deaf_links_are_tried_and_idle_channels_are_given_up() {
+async fn links_are_tried_and_idle_channels_given_up_even_while_a_channel_is_deaf() {
     let scene = Scene::new().await;
     let ears = &scene.links.ears;
     ears.want("deaf", SILENT, TICKETS, TTL);
@@ -67,7 +67,7 @@ async fn giving_up_a_channel_makes_no_node_for_an_address_that_has_left() {
 }
 
 #[tokio::test]
-async fn what_a_node_heard_that_has_left_is_deaf_even_if_the_node_comes_back() {
+async fn channels_of_a_node_that_has_left_are_deaf_even_if_the_node_comes_back() {
     let scene = Scene::new().await;
     scene.links.ears.want("c", LIVE, TICKETS, TTL);
     scene.first_of(pin!(scene.links.mend()), || false).await;
@@ -78,7 +78,7 @@ async fn what_a_node_heard_that_has_left_is_deaf_even_if_the_node_comes_back() {
 }
 
 #[tokio::test]
-async fn what_a_late_link_says_just_before_it_is_closed_does_not_count() {
+async fn a_channel_heard_over_a_late_link_is_deaf_once_that_link_is_closed() {
     let scene = Scene::new().await;
     scene.links.ears.want("c", LIVE, TICKETS, TTL);
     scene.first_of(pin!(scene.links.mend()), || false).await;

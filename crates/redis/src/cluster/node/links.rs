@@ -162,8 +162,8 @@ impl ClusterNode {
         self.close(closing);
     }
 
-    /// Closes links for wakeups. The server says nothing about their channels, and a link may have
-    /// said just now that it listens.
+    /// Closes links for wakeups. No message of the server says that their channels are no longer
+    /// heard, so this does.
     fn close(&self, links: Vec<NodeLink>) {
         let ids: Vec<u64> = links.iter().map(|link| link.id).collect();
         drop(links);
