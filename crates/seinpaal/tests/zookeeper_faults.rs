@@ -77,6 +77,8 @@ async fn a_damaged_name_keeps_nobody_out_of_other_names_after_the_session_has_ex
     support::put("/faults/damaged/names/bad", b"not ours").await;
     let error = client.ask("bad", acquire(1)).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+    granted(client.ask("torn", acquire(3)).await.unwrap());
+    support::delete_children("/faults/damaged/names/torn").await;
     relay.set(Mode::Refuse);
     until(async || !has_session(Inbox(0xd1))).await;
     relay.set(Mode::Pass);

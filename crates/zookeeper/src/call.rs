@@ -7,14 +7,15 @@
 //! ```
 
 mod contacts;
+mod pause;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use futures_util::future::try_join;
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Reply, Request, State, execute, time::Micros};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use self::contacts::KnownContacts;
+use self::{contacts::KnownContacts, pause::pause};
 use super::{
     core::{Core, count_attempt},
     error,
@@ -27,9 +28,6 @@ use super::{
 };
 use crate::error::DamagedAt as _;
 use seinpaal_store::{News, StoreError};
-
-/// The longest pause before a call that was overtaken tries again, in attempts.
-const LONGEST_PAUSE: u32 = 4;
 
 impl Core {
     /// Executes a batch, again and again until no other client wrote first. If a client of
@@ -57,6 +55,11 @@ impl Core {
             match link.write(&batch.name, &executed, floor).await? {
                 TransactionEnd::Yes => return Ok(self.finish(link, replica, batch, executed)),
                 TransactionEnd::Overtaken => pause(attempt, begun.elapsed()).await,
+                TransactionEnd::OtherBase => {
+                    // Without its copy, the next attempt reads the base again.
+                    replica.drop_copy();
+                    pause(attempt, begun.elapsed()).await;
+                }
                 TransactionEnd::Gone(inbox) => drop(suspects.insert(inbox)),
             }
             undo(link, replica, &batch.name)?;
@@ -84,7 +87,7 @@ impl Core {
             let header = Replica::header(&log).map_err(|bad| bad.at(&link.path(name)))?;
             let base = match replica.has_base(&header) {
                 true => None,
-                false => match link.base(name, &header).await? {
+                false => match link.base(name, &header, &stat).await? {
                     Some(base) => Some(base),
                     // The name was packed again, or forgotten, between the two reads.
                     None => continue,
@@ -286,15 +289,4 @@ pub(super) fn undo(
     name: &Name,
 ) -> Result<(), StoreError> {
     replica.undo().map_err(|bad| bad.at(&link.path(name)))
-}
-
-/// Waits after another client's write came first. The first time it does not wait at all. Then it
-/// waits for a part of the time that an attempt takes, and for more of it each time. On a slow
-/// ensemble, where more calls come between, the wait is longer than on a fast one.
-async fn pause(attempt: u32, took: Duration) {
-    let mut draw = [0; 2];
-    if getrandom::fill(&mut draw).is_ok() {
-        let part = f64::from(u16::from_le_bytes(draw)) / f64::from(u16::MAX);
-        sleep(took.mul_f64(part) * attempt.min(LONGEST_PAUSE)).await;
-    }
 }

@@ -87,6 +87,11 @@ impl Replica {
         *self = Self { leader: self.leader, ..Self::default() };
     }
 
+    /// Empties the copy, and keeps count of the hints that were passed on as news.
+    pub(super) fn drop_copy(&mut self) {
+        *self = Self { leader: self.leader, seen: self.seen, ..Self::default() };
+    }
+
     /// Takes over the content of the name's znode at `version`, with a new base if there is one.
     /// Returns the hints that others have written and that this client had not seen.
     pub(super) fn follow(

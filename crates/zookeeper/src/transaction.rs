@@ -7,7 +7,7 @@ use seinpaal_proto::{
     time::{Micros, micros},
 };
 use tokio::time::timeout;
-use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter};
+use zookeeper_client::{Error, MultiWriteError, MultiWriteResult, MultiWriter, Stat};
 
 use super::{error, header::Header, link::SessionLink, replica::NodeChange, write::Hint};
 use seinpaal_store::{Certainty, StoreError};
@@ -25,6 +25,9 @@ pub(super) enum TransactionEnd {
     Yes,
     /// Another client wrote first.
     Overtaken,
+    /// The base is not the one that the copy has. Another client has replaced it, or it was deleted
+    /// by hand.
+    OtherBase,
     /// A client that was to be told is gone.
     Gone(Inbox),
 }
@@ -55,16 +58,26 @@ impl SessionLink {
         Ok(Floor { fence, version: stat.version })
     }
 
-    /// Returns the base that `header` names, if it is still the current one.
+    /// Returns the base that `header` names, if it is still the current one. `stat` is that of the
+    /// name when `header` was read there.
     pub(super) async fn base(
         &self,
         name: &Name,
         header: &Header,
+        stat: &Stat,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.get(&self.options.paths.base(name, header.incarnation)).await?;
-        let is_it =
-            |base: &(Vec<u8>, zookeeper_client::Stat)| base.1.version == header.base_version;
-        Ok(found.filter(is_it).map(|(base, _)| base))
+        let is_it = |base: &(Vec<u8>, Stat)| base.1.version == header.base_version;
+        let found = found.filter(is_it);
+        // A client that replaces or deletes a base writes the name in the same transaction. So if
+        // the name is still the same, somebody else has done it.
+        if found.is_none()
+            && let Some((_, now)) = self.get(&self.path(name)).await?
+            && now.mzxid == stat.mzxid
+        {
+            return Err(error::damaged(&self.path(name)));
+        }
+        Ok(found.map(|(base, _)| base))
     }
 
     /// Writes a change and tells the clients concerned, in one transaction.
@@ -94,7 +107,7 @@ impl SessionLink {
             told.map_err(|error| self.failed(&error))?;
         }
         let told = |index: usize| executed.told.iter().nth(index.checked_sub(before)?);
-        self.commit(writer, told).await
+        self.commit(writer, name, &executed.change, told).await
     }
 
     /// Sends the transaction. `told` returns the client that the operation of a number tells, if it
@@ -102,6 +115,8 @@ impl SessionLink {
     async fn commit<'a>(
         &self,
         mut writer: MultiWriter<'_>,
+        name: &Name,
+        change: &NodeChange,
         told: impl Fn(usize) -> Option<&'a Inbox>,
     ) -> Result<TransactionEnd, StoreError> {
         match timeout(self.answer_timeout(), writer.commit()).await {
@@ -109,29 +124,38 @@ impl SessionLink {
                 self.learn_time(&results);
                 Ok(TransactionEnd::Yes)
             }
-            Ok(Err(error)) => self.not_written(error, told),
+            Ok(Err(MultiWriteError::OperationFailed { index, source })) => match told(index) {
+                Some(inbox) if matches!(source, Error::NoNode) => Ok(TransactionEnd::Gone(*inbox)),
+                _ => self.not_written(name, change, index, source),
+            },
+            Ok(Err(MultiWriteError::RequestFailed { source })) => {
+                Err(error::of_write(&source, &self.options.shown()))
+            }
             Err(_) => Err(error::no_answer(&self.options.shown(), Certainty::Unknown)),
         }
     }
 
-    /// Returns the end of a transaction that failed.
-    fn not_written<'a>(
+    /// Returns the end of a transaction of which the operation of this number failed. An end that
+    /// no other client can have caused is an error, because every further try would end so, too.
+    fn not_written(
         &self,
-        error: MultiWriteError,
-        told: impl Fn(usize) -> Option<&'a Inbox>,
+        name: &Name,
+        change: &NodeChange,
+        index: usize,
+        source: Error,
     ) -> Result<TransactionEnd, StoreError> {
-        let (source, told) = match error {
-            MultiWriteError::OperationFailed { index, source } => (source, told(index)),
-            MultiWriteError::RequestFailed { source } => {
-                return Err(error::of_write(&source, &self.options.shown()));
+        let is_new = matches!(change, NodeChange::Create { .. });
+        match source {
+            // The floor or the folder of all names is missing, and no client deletes those.
+            Error::NoNode if is_new => Err(error::of_write(&source, &self.options.shown())),
+            // The name has a child besides its base.
+            Error::NotEmpty => Err(error::damaged(&self.path(name))),
+            // The first operation of every other change is about the base.
+            Error::NoNode | Error::BadVersion if !is_new && index == 0 => {
+                Ok(TransactionEnd::OtherBase)
             }
-        };
-        match (source, told) {
-            (Error::NoNode, Some(inbox)) => Ok(TransactionEnd::Gone(*inbox)),
-            (Error::NoNode | Error::BadVersion | Error::NodeExists | Error::NotEmpty, _) => {
-                Ok(TransactionEnd::Overtaken)
-            }
-            (error, _) => Err(error::of_write(&error, &self.options.shown())),
+            Error::NoNode | Error::BadVersion | Error::NodeExists => Ok(TransactionEnd::Overtaken),
+            error => Err(error::of_write(&error, &self.options.shown())),
         }
     }
 

@@ -17,7 +17,7 @@ use super::hash_slots::NodeAddress;
 
 /// How long a subscription outlives the last ticket, so that a client which comes and goes at a
 /// name need not subscribe each time.
-const LINGER: Duration = Duration::from_secs(10);
+pub(super) const LINGER: Duration = Duration::from_secs(10);
 
 /// A node, and the link to it over which something is heard.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -39,6 +39,8 @@ struct Ear {
     was_heard: bool,
     used: Instant,
     lasts: Duration,
+    /// The longest ttl of a ticket here.
+    longest_ttl: Duration,
 }
 
 impl Ears {
@@ -47,15 +49,20 @@ impl Ears {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note that the client wants to hear of these tickets. Returns where the channel is
-    /// heard already, if anywhere.
+    /// Takes note that the client wants to hear of these tickets, none of which lasts longer than
+    /// `ttl` from now on unless it is renewed. Returns where the channel is heard already, if
+    /// anywhere.
     pub(super) fn want(
         &self,
         channel: &str,
         hash_slot: u16,
         tickets: impl IntoIterator<Item = Ticket>,
+        ttl: Duration,
     ) -> Option<ListeningLink> {
-        self.want_more(channel, hash_slot, |ear| ear.tickets.extend(tickets))
+        self.want_more(channel, hash_slot, |ear| {
+            ear.tickets.extend(tickets);
+            ear.longest_ttl = ear.longest_ttl.max(ttl);
+        })
     }
 
     /// Takes note that the client wants to hear of a queue for at least so long from now on.
@@ -105,6 +112,11 @@ impl Ears {
     pub(super) fn listens(&self, channel: &str, at: ListeningLink) -> bool {
         let mut all = self.all();
         let Some(ear) = all.get_mut(channel) else { return false };
+        // An answer of a link that was late may come after that of the link in its place.
+        let is_outdated = |now: &ListeningLink| now.node == at.node && now.link > at.link;
+        if ear.at.as_ref().is_some_and(is_outdated) {
+            return false;
+        }
         let is_back = ear.was_heard && ear.at.as_ref() != Some(&at);
         (ear.was_heard, ear.at) = (true, Some(at));
         is_back
@@ -141,10 +153,13 @@ impl Ears {
     }
 
     /// Gives up the channels at which nobody has had a ticket for a while. Returns them, and where
-    /// each was heard.
+    /// each was heard. A ticket that has not been renewed for its ttl is over: the session may have
+    /// given it up without an answer.
     pub(super) fn give_up_idle(&self, now: Instant) -> Vec<(String, Option<ListeningLink>)> {
-        let is_idle =
-            |ear: &Ear| ear.tickets.is_empty() && now.duration_since(ear.used) >= ear.lasts;
+        let is_idle = |ear: &Ear| {
+            let unused = now.duration_since(ear.used);
+            unused >= ear.lasts && (ear.tickets.is_empty() || unused >= ear.longest_ttl)
+        };
         let idle = self.all().extract_if(|_, ear| is_idle(ear)).collect::<Vec<_>>();
         idle.into_iter().map(|(channel, ear)| (channel, ear.at)).collect()
     }
@@ -159,6 +174,7 @@ impl Ear {
             was_heard: false,
             used: Instant::now(),
             lasts: LINGER,
+            longest_ttl: Duration::ZERO,
         }
     }
 
@@ -198,6 +214,17 @@ pub(super) fn gained(batch: &Batch) -> Vec<Ticket> {
         _ => vec![],
     };
     batch.requests.iter().flat_map(of).collect()
+}
+
+/// How long a ticket of this batch may last, unless it is renewed.
+pub(super) fn longest_ttl(batch: &Batch) -> Duration {
+    let ttls = batch.requests.iter().map(|request| match request {
+        Request::Acquire(acquire) => acquire.ttl.max(acquire.waiter_ttl),
+        Request::Attach(attach) => attach.ttl,
+        Request::Renew(renew) => renew.ttl,
+        _ => 0,
+    });
+    Duration::from_micros(ttls.max().unwrap_or(0))
 }
 
 /// The tickets that, by the replies, the sender neither holds nor waits with any more.

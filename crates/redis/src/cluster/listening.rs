@@ -2,14 +2,14 @@
 //! whose hash slots move.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, future::join_all, stream};
 use seinpaal_proto::{Batch, Name, What};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{
     ClusterLinks,
@@ -23,16 +23,20 @@ use seinpaal_store::{News, StoreError};
 
 /// How often links are tried while a ticket waits, and how often idle subscriptions are given up.
 const ROUND: Duration = Duration::from_secs(5);
-/// How many subscriptions are made at the same time.
+/// How many subscriptions are made at each node at the same time, and how many are given up.
 const EARS_AT_ONCE: usize = 32;
 
 /// Keeps the subscriptions of a client, until the task is aborted.
 pub(super) async fn keep(shared: Arc<ClusterLinks>) {
+    let mut looked = Instant::now();
     loop {
-        let round = timeout(ROUND, shared.hurry.notified()).await;
-        if round.is_err() {
+        // Where nothing hurries, the end of the round wakes this task.
+        let _ = timeout_at(looked + ROUND, shared.hurry.notified()).await;
+        // A channel that stays deaf rings again and again, and must not put this off.
+        if looked.elapsed() >= ROUND {
             shared.try_links().await;
             shared.give_up_idle().await;
+            looked = Instant::now();
         }
         let began = Instant::now();
         if !shared.mend().await {
@@ -50,7 +54,7 @@ impl ClusterLinks {
         let [records, _] = self.keys.of(&batch.name);
         let hash_slot = hash_slot_of(records.as_bytes());
         let channel = self.keys.channel_at(&batch.name, self.inbox);
-        let at = self.ears.want(&channel, hash_slot, ears::gained(batch));
+        let at = self.ears.want(&channel, hash_slot, ears::gained(batch), ears::longest_ttl(batch));
         self.listen_there(hash_slot, &channel, at).await
     }
 
@@ -98,7 +102,7 @@ impl ClusterLinks {
                     .has_come_back(&text(channel), ListeningLink { node: node.clone(), link });
             }
             NodeNews::ListensNoMore(channel) => self.ears.listens_no_more(&text(channel), link),
-            NodeNews::Late => self.ears.lose(link),
+            NodeNews::Late | NodeNews::Closed => self.ears.lose(link),
             NodeNews::Lost => {
                 self.lose_wakeups(node, link);
                 self.ears.lose(link)
@@ -141,10 +145,29 @@ impl ClusterLinks {
 
     /// Subscribes again at every channel that should be heard and is not, and tells the session if
     /// wakeups may have been missed. Returns whether all channels are heard now. A failure at one
-    /// node does not stop the subscriptions at the others.
+    /// node neither stops nor delays the subscriptions at the others.
     async fn mend(&self) -> bool {
         let deaf = self.ears.deaf(|hash_slot| self.map().owner(hash_slot).cloned());
-        let mended = stream::iter(deaf)
+        let (wanted, mut at_nodes) = (deaf.len(), HashMap::<_, Vec<_>>::new());
+        for (channel, hash_slot) in deaf {
+            let owner = self.map().owner(hash_slot).cloned();
+            at_nodes.entry(owner).or_default().push((channel, hash_slot));
+        }
+        // A silent node uses up the time of each try. So no try begins after this instant, and the
+        // next round finds out who owns the hash slots by then.
+        let until = Instant::now() + RESPONSE_TIMEOUT;
+        let mending = at_nodes.into_values().map(|deaf| self.mend_node(deaf, until));
+        let mended: usize = join_all(mending).await.into_iter().sum();
+        self.close_late_links();
+        self.tell_of_gaps();
+        mended == wanted
+    }
+
+    /// Subscribes at channels of one node, and begins no try after `until`. Returns how many are
+    /// heard now.
+    async fn mend_node(&self, deaf: Vec<(String, u16)>, until: Instant) -> usize {
+        let tries = stream::iter(deaf).take_until(sleep_until(until));
+        let mended = tries
             .map(|(channel, hash_slot)| async move {
                 let listening = self.route(hash_slot, &NodeTask::Listen(&channel)).await;
                 listening
@@ -154,17 +177,14 @@ impl ClusterLinks {
                     .is_ok()
             })
             .buffer_unordered(EARS_AT_ONCE);
-        let is_whole = mended.fold(true, async |is_whole, is_mended| {
+        let mended = mended.fold(0, async |mended, is_mended| {
             if !is_mended {
                 // Other subscriptions may take a while, and the session need not wait for them.
                 self.tell_of_gaps();
             }
-            is_whole && is_mended
+            mended + usize::from(is_mended)
         });
-        let is_whole = is_whole.await;
-        self.close_late_links();
-        self.tell_of_gaps();
-        is_whole
+        mended.await
     }
 
     fn tell_of_gaps(&self) {
@@ -194,18 +214,24 @@ impl ClusterLinks {
     }
 
     async fn give_up_idle(&self) {
-        for (channel, at) in self.ears.give_up_idle(Instant::now()) {
-            if let Some(node) = at.map(|at| self.node(&at.node)) {
+        let idle = stream::iter(self.ears.give_up_idle(Instant::now()));
+        let given_up = idle.map(|(channel, at)| async move {
+            // At a node that has left the cluster, the subscription has ended with the link.
+            let node = at.and_then(|at| self.nodes().get(&at.node).cloned());
+            if let Some(node) = node {
                 node.leave(&channel).await;
             }
-        }
+        });
+        given_up.buffer_unordered(EARS_AT_ONCE).collect::<()>().await;
     }
 
     async fn try_links(&self) {
         if self.is_awaited.swap(false, Ordering::Relaxed) {
-            for node in self.all_nodes() {
-                node.try_wakeups().await;
-            }
+            let nodes = self.all_nodes();
+            join_all(nodes.iter().map(|node| node.try_wakeups())).await;
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,6 +63,8 @@ pub(super) enum NodeNews<'a> {
     ListensNoMore(&'a [u8]),
     /// The link did not answer in time. Messages that still come over it are passed on.
     Late,
+    /// The link was closed from here. No more messages come over it.
+    Closed,
     Lost,
 }
 
@@ -225,16 +227,6 @@ impl ClusterNode {
                 self.lose_wakeups(link.id).await;
                 TaskEnd::Later(self.later("closed the connection"))
             }
-        }
-    }
-
-    /// Gives a subscription up. A failure is harmless, since no ticket needs the channel any more.
-    pub(super) async fn leave(&self, channel: &str) {
-        let link = self.wakeups.link.lock().await.clone();
-        if let Some(mut link) = link {
-            let mut unsubscribe = redis::cmd("SUNSUBSCRIBE");
-            unsubscribe.arg(channel);
-            let _ = link.connection.send(&unsubscribe).await;
         }
     }
 

@@ -7,6 +7,7 @@ use seinpaal_proto::{
     Acquire, Batch, Configure, Limit, Name, OnMismatch, Replies, Reply, Request, SlotNames,
     time::Micros,
 };
+use tokio::time::Instant;
 
 use super::{
     Quorum,
@@ -35,6 +36,7 @@ impl Quorum {
             CallHeader { name: &batch.name, inbox: batch.inbox, fence_seen: batch.fence_seen };
         let open = || batch.requests.iter().filter(|request| nowhere(request).is_none());
         let matters = open().map(|request| self.matter(&batch.name, request));
+        let sent = Instant::now();
         let given = self.decide(&header, matters.collect()).await?;
         let mut decided = given.replies.into_iter();
         let replies = batch
@@ -42,7 +44,7 @@ impl Quorum {
             .iter()
             .map(|request| nowhere(request).or_else(|| decided.next().flatten()).ok_or(request));
         let replies: Vec<Reply> = replies.map(undecided).collect::<Result<_, _>>()?;
-        self.note(batch, &replies);
+        self.note(batch, &replies, sent);
         // The nodes have said which waiters of this client may go next, and this call still has the
         // turn at the name.
         self.poll_in_turn(&batch.name, given.looks).await;
@@ -173,7 +175,7 @@ impl Quorum {
         lines
     }
 
-    fn note(&self, batch: &Batch, replies: &[Reply]) {
+    fn note(&self, batch: &Batch, replies: &[Reply], sent: Instant) {
         let share = self.share();
         let mut table = self.table();
         for (request, reply) in batch.requests.iter().zip(replies) {
@@ -185,7 +187,7 @@ impl Quorum {
                 }
                 (Request::Acquire(_), Reply::Granted(_) | Reply::Queued { .. }) => {}
                 (Request::Acquire(want), _) => table.forget(&batch.name, want.ticket),
-                _ => table.note(batch, request, reply),
+                _ => table.note(batch, request, reply, sent),
             }
         }
         if table.is_waiting() {

@@ -47,6 +47,7 @@ impl Quorum {
             // The line has the lease as it was just renewed, because the node may lack the lease as
             // well.
             let want = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.want };
+            self.table().mend(header.name, want.ticket, &missing);
             let ballot = Ballot { want, slots: Some(held.slots), fence: held.fence, tries: 0 };
             for node in &missing {
                 fixes.lines[*node].push(ballot_line("mend", &ballot));

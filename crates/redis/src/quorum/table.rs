@@ -2,7 +2,7 @@
 //! a node that has forgotten, and to ask again.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     time::Duration,
 };
 
@@ -17,14 +17,15 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2000);
 
 type TicketKey = (Name, Ticket);
+type EndReports = BTreeMap<usize, Instant>;
 
 #[derive(Debug, Default)]
 pub(super) struct TicketTable {
     held: HashMap<TicketKey, HeldGrant>,
     waiting: BTreeMap<TicketKey, WaitingRequest>,
-    /// The nodes that have said that a ticket has ended, since a majority last proved that it has
-    /// not.
-    ends: HashMap<TicketKey, BTreeSet<usize>>,
+    /// The nodes that have said that a ticket has ended, and when each report was heard. A renewal
+    /// by a majority removes the reports that are older than its request.
+    ends: HashMap<TicketKey, EndReports>,
     arrivals: u64,
 }
 
@@ -145,23 +146,40 @@ impl TicketTable {
             self.ends.clear();
         }
         let nodes = self.ends.entry((name.clone(), ticket)).or_default();
-        nodes.insert(node) && nodes.len() == majority
+        nodes.insert(node, Instant::now()).is_none() && nodes.len() == majority
     }
 
-    /// Takes note that a majority has just renewed a lease with all its tickets. Earlier reports of
-    /// single nodes that a ticket has ended no longer count: such a node was silent, or lost its
-    /// memory.
-    fn prove_all(&mut self, name: &Name, lease: LeaseId) {
+    /// Takes note that a majority has renewed a ticket, in answer to a request that was sent at
+    /// `sent`. Earlier reports of single nodes that the ticket has ended no longer count: such a
+    /// node was away, or lost its memory. A later report counts, because the node may have renewed
+    /// the ticket first and ended it then.
+    fn prove(&mut self, key: &TicketKey, sent: Instant) {
+        if self.ends.get_mut(key).is_some_and(|reports| !has_since(reports, sent)) {
+            self.ends.remove(key);
+        }
+    }
+
+    /// As [`prove`](Self::prove), for all tickets under a lease.
+    fn prove_all(&mut self, name: &Name, lease: LeaseId, sent: Instant) {
         let (held, waiting) = (&self.held, &self.waiting);
         let is_under = |key: &TicketKey| {
             held.get(key).is_some_and(|held| held.want.lease == lease)
                 || waiting.get(key).is_some_and(|place| place.want.waiter_lease == lease)
         };
-        self.ends.retain(|key, _| key.0 != *name || !is_under(key));
+        let is_proved = |key: &TicketKey| key.0 == *name && is_under(key);
+        self.ends.retain(|key, reports| !is_proved(key) || has_since(reports, sent));
     }
 
-    /// Takes note of the changes that a batch has made.
-    pub(super) fn note(&mut self, batch: &Batch, request: &Request, reply: &Reply) {
+    /// Takes note that a ticket is written again to these nodes, which had lost it. Their reports
+    /// that it has ended are about what they had before.
+    pub(super) fn mend(&mut self, name: &Name, ticket: Ticket, nodes: &[usize]) {
+        if let Some(reports) = self.ends.get_mut(&(name.clone(), ticket)) {
+            reports.retain(|node, _| !nodes.contains(node));
+        }
+    }
+
+    /// Takes note of the changes that a batch has made, which was sent at `sent`.
+    pub(super) fn note(&mut self, batch: &Batch, request: &Request, reply: &Reply, sent: Instant) {
         let name = &batch.name;
         match (request, reply) {
             (Request::Release { ticket, slots: Some(slots) }, Reply::Released { left, .. })
@@ -179,12 +197,14 @@ impl TicketTable {
                 self.forget(name, *ticket);
             }
             (Request::Evict { ticket }, Reply::Evicted { .. }) => self.forget(name, *ticket),
-            (Request::Renew(renew), Reply::Renewed { .. }) => self.prove_all(name, renew.lease),
+            (Request::Renew(renew), Reply::Renewed { .. }) => {
+                self.prove_all(name, renew.lease, sent);
+            }
             (Request::Renew(renew), Reply::Tickets { tickets, .. }) => {
                 let Whom::Tickets(asked) = &renew.whom else { return };
                 for (ticket, found) in asked.iter().zip(tickets) {
                     if matches!(found, TicketReply::Held { .. }) {
-                        self.ends.remove(&(name.clone(), *ticket));
+                        self.prove(&(name.clone(), *ticket), sent);
                     }
                     match (found, self.held.get_mut(&(name.clone(), *ticket))) {
                         (TicketReply::Held { .. }, Some(held)) if batch.inbox.is_some() => {
@@ -209,6 +229,12 @@ impl TicketTable {
     }
 }
 
+/// Removes the reports from before this instant. Returns whether there are later ones.
+fn has_since(reports: &mut EndReports, sent: Instant) -> bool {
+    reports.retain(|_, heard| *heard >= sent);
+    !reports.is_empty()
+}
+
 /// The cause of a ticket's end, if the reply says that the ticket has ended for good.
 pub(super) fn cause_of_end(reply: &Reply) -> Option<Cause> {
     match reply {
@@ -217,3 +243,6 @@ pub(super) fn cause_of_end(reply: &Reply) -> Option<Cause> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,6 +105,14 @@ pub async fn put(path: &str, data: &[u8]) {
     plain().await.create(path, data, &options).await.unwrap();
 }
 
+/// Deletes the children of a znode, which have no children of their own.
+pub async fn delete_children(path: &str) {
+    let plain = plain().await;
+    for child in children(path).await {
+        plain.delete(&format!("{path}/{child}"), None).await.unwrap();
+    }
+}
+
 /// Appends to the data of a znode.
 pub async fn append(path: &str, more: &[u8]) {
     let plain = plain().await;

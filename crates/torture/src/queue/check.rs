@@ -29,8 +29,8 @@ pub struct CheckBounds {
 /// later.
 const FELT: u64 = 20_000_000;
 
-/// How long a fault has effects after its end, in microseconds. What a store needs to recover
-/// counts for its queues as for its permits.
+/// Returns how long a fault has effects after its end, in microseconds. A store needs the same time
+/// to recover for its queues as for its permits.
 #[must_use]
 pub fn felt(terms: &CheckTerms) -> u64 {
     terms.calm_after().max(FELT)

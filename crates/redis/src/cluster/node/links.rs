@@ -2,6 +2,7 @@
 //! it is late or lost.
 
 use std::{
+    mem,
     sync::{Arc, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
@@ -128,6 +129,19 @@ impl ClusterNode {
         self.former_wakeups().extend(late);
     }
 
+    /// Gives a subscription up. If the link does not answer, the link is given up as well, so that
+    /// the next caller does not wait for it.
+    pub(in crate::cluster) async fn leave(&self, channel: &str) {
+        let link = self.wakeups.link.lock().await.clone();
+        if let Some(mut link) = link {
+            let mut unsubscribe = redis::cmd("SUNSUBSCRIBE");
+            unsubscribe.arg(channel);
+            if link.connection.send(&unsubscribe).await.is_err() {
+                self.lose_wakeups(link.id).await;
+            }
+        }
+    }
+
     /// Takes note that a link for wakeups is lost.
     pub(in crate::cluster) async fn forget_wakeups(&self, id: u64) {
         self.wakeups.link.lock().await.take_if(|link| link.id == id);
@@ -145,12 +159,28 @@ impl ClusterNode {
             self.former_wakeups().extract_if(.., |link| ids.contains(&link.id)).collect();
         // The links are dropped after the list is unlocked, because the end of a link may need the
         // list.
-        drop(closing);
+        self.close(closing);
+    }
+
+    /// Closes links for wakeups. No message of the server says that their channels are no longer
+    /// heard, so this does.
+    fn close(&self, links: Vec<NodeLink>) {
+        let ids: Vec<u64> = links.iter().map(|link| link.id).collect();
+        drop(links);
+        ids.into_iter().for_each(|id| (self.on_heard)(id, NodeNews::Closed));
     }
 
     /// A poisoned lock does no harm, since no change under it is ever left half done.
     fn former_wakeups(&self) -> MutexGuard<'_, Vec<NodeLink>> {
         self.former_wakeups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ClusterNode {
+    fn drop(&mut self) {
+        let former = mem::take(&mut *self.former_wakeups());
+        let links = self.wakeups.link.get_mut().take().into_iter().chain(former);
+        self.close(links.collect());
     }
 }
 
