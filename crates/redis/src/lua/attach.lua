@@ -36,7 +36,7 @@ end
 -- Gives nothing if the ticket may be handed over or already belongs to the asker, and otherwise the
 -- refusal.
 function ledger.attach_refusal(entry, ask)
-  if entry.lease == ask.lease and entry.inbox == ledger.me then return nil end
+  if ledger.is_by_attach(entry, ask.lease) and entry.inbox == ledger.me then return nil end
   local spent = ledger.cause_of(ask.lease)
   return spent and 'ended ' .. ask.ticket .. ' ' .. spent
 end
@@ -46,7 +46,8 @@ function ledger.attach(ask)
   local entry, refusal = ledger.held_entry(ask.ticket)
   refusal = refusal or ledger.attach_refusal(entry, ask)
   if refusal then return refusal end
-  if entry.lease ~= ask.lease or entry.inbox ~= ledger.me then ledger.hand_over(entry, ask) end
+  local is_same = ledger.is_by_attach(entry, ask.lease) and entry.inbox == ledger.me
+  if not is_same then ledger.hand_over(entry, ask) end
   return ledger.told(entry)
 end
 
