@@ -155,7 +155,7 @@ fn names() -> [Bounds; 3] {
 }
 
 /// Holders that are asked to hand over: by one person, by two, and by one person twice.
-fn asks() -> [Bounds; 5] {
+fn asks() -> [Bounds; 6] {
     let base = Bounds {
         faults: 0,
         turns: 2,
@@ -169,6 +169,14 @@ fn asks() -> [Bounds; 5] {
         Bounds { name: "asks", ..base },
         Bounds { name: "asks-shared", clients: 1, turns: 3, ..two },
         Bounds { name: "asks-hands", steers: &[Steer::Ask("eve"), Steer::Attach], ..base },
+        // The answer to an attach is lost, and somebody asks before it is sent again.
+        Bounds {
+            name: "asks-lost",
+            steers: &[Steer::Ask("eve"), Steer::Attach],
+            faults: 1,
+            kinds: &[ModelFault::Break],
+            ..base
+        },
         Bounds { name: "asks-faults", clients: 1, faults: 1, ttl: 4, place: 2, ..two },
         // No wakeup arrives, so only renewals tell holders of asks. One request of a holder comes
         // twice.

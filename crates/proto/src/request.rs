@@ -160,7 +160,8 @@ pub struct Attach {
 pub struct AskHolder {
     /// The ticket whose holder is asked.
     pub ticket: Ticket,
-    /// A lease that nobody else has. The ticket stands under it until its grant ends.
+    /// A lease that nobody else has. The ticket stands under it until its grant ends, unless the
+    /// ledger takes one that follows from the lease of an attach.
     pub lease: LeaseId,
     /// The person who asks, and the reason.
     pub ask: HandOverAsk,

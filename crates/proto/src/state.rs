@@ -39,8 +39,8 @@ crate::head::head! {
         fence: u64 = 0, fence;
         /// The arrival of the last waiter; the next one's is later.
         arrival: Micros = 0, ledger_time;
-        /// The most that `clock` advances in one operation: the smallest margin of a holder or
-        /// waiter here.
+        /// The most that `clock` advances in one operation: the smallest margin that was stated
+        /// here since nobody held or waited. No margin of a holder or waiter is smaller.
         bound: Micros = UNBOUNDED, span;
         /// Permits held.
         held: u32 = 0, permits;

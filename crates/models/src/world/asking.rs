@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use seinpaal_proto::{
-    AskHolder, Batch, Entry, HandOverAsk, LeaseId, MemoryState, Reply, Request, StoredAsk, Ticket,
+    AskHolder, Batch, Cause, Entry, HandOverAsk, LeaseId, MemoryState, Reply, Request, StoredAsk,
+    Ticket, session::AcquireRefusal,
 };
 
 use super::{
@@ -146,6 +147,17 @@ impl World {
         let grant = held.map(|held| (ticket, held.fence));
         let asking = self.ghost.asking.as_mut();
         if !asking.is_some_and(|asking| grant.is_some_and(|grant| asking.hear(grant, ask.by()))) {
+            self.ghost.broken = self.ghost.broken.or(Some(Broken::Asking));
+        }
+    }
+
+    /// Judges a refusal that says that another client has attached to the ticket. An ask must not
+    /// hide from a client that the ticket is its own.
+    pub(super) fn judge_refusal(&mut self, who: usize, ticket: Ticket, refusal: &AcquireRefusal) {
+        let inbox = Some(self.clients[who].inbox);
+        let is_its = self.holders().any(|entry| (entry.ticket, entry.inbox) == (ticket, inbox));
+        let is_denied = is_its && *refusal == AcquireRefusal::Ended(Cause::Attached);
+        if is_denied && self.ghost.asking.is_some() {
             self.ghost.broken = self.ghost.broken.or(Some(Broken::Asking));
         }
     }

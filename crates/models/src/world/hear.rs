@@ -44,7 +44,10 @@ impl World {
             }
             Event::Asked { ticket, ask } => self.hear_ask(who, ticket, &ask),
             Event::Lost { ticket, .. } => client.held.retain(|held| held.ticket != ticket),
-            Event::Refused { ticket, .. } => client.wanted.retain(|wanted| *wanted != ticket),
+            Event::Refused { ticket, refusal } => {
+                client.wanted.retain(|wanted| *wanted != ticket);
+                self.judge_refusal(who, ticket, &refusal);
+            }
             _ => {}
         }
     }

@@ -28,8 +28,8 @@ crate::head::head! {
         clock: Micros = 0, ledger_time;
         /// The store's clock at the last operation.
         wall: Micros = 0, store_time;
-        /// The most that `clock` advances in one operation: the smallest margin of a delivery in
-        /// work.
+        /// The most that `clock` advances in one operation: the smallest margin that was stated
+        /// here since nothing was in work. No margin of a delivery in work is smaller.
         bound: Micros = UNBOUNDED, span;
         /// The last number given to an item or a delivery, or the highest that a client claims to
         /// have seen.

@@ -20,6 +20,16 @@ function ledger.asked(about, ask, after)
   return said .. table.concat(asks, '', max(#asks - ledger.most_asks + 1, 1))
 end
 
+-- Gives the lease under which a ticket stands once its holder was asked. Where the ticket was
+-- attached to, this lease follows from the lease of the attach, so that a repetition of the attach
+-- and its cancel find their grant.
+function ledger.lease_apart(entry, drawn)
+  if ledger.series_of(entry.lease) == ledger.series_of(entry.ticket) then return drawn end
+  local apart = ledger.apart(entry.lease)
+  local is_free = apart == entry.lease or not ledger.lease_of(apart)
+  return is_free and apart or drawn
+end
+
 -- Puts the ticket under another lease, which differs from the old one only in its id. So the next
 -- renewal of the old lease finds a difference, and the holder renews by ticket. The answer to that
 -- renewal has the asks.
@@ -50,7 +60,7 @@ function ledger.ask_holder(ticket, apart, ask)
   local about = ledger.asked(entry.about, ask, max(now - entry.since, 0))
   if about then
     entry.about = about
-    ledger.set_apart(entry, apart)
+    ledger.set_apart(entry, ledger.lease_apart(entry, apart))
     ledger.wake(entry, 'asked ' .. ticket)
   end
   return 'asked ' .. ticket

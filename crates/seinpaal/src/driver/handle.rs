@@ -163,7 +163,8 @@ impl Handle {
         self.statistics.read()
     }
 
-    fn is_forked(&self) -> bool {
+    /// Returns whether this process was forked from the one that has connected.
+    pub(crate) fn is_forked(&self) -> bool {
         self.process != std::process::id()
     }
 

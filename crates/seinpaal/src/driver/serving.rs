@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures_util::StreamExt;
-use seinpaal_proto::time::{Micros, SECOND};
+use seinpaal_proto::time::Micros;
 use tokio::{runtime, time::Sleep};
 
 use super::{Driver, SharedDriver};
@@ -19,10 +19,6 @@ use crate::room::Room;
 /// After this many rounds the runtime gets its turn, because it handles timers and sockets on this
 /// thread.
 const MOST_ROUNDS: u32 = 64;
-
-/// The longest sleep while a permit or an item is held. The runtime's timers stand still while the
-/// machine sleeps, and leases do not: after a suspend the task looks at them within this time.
-const LONGEST_SLEEP_OF_HOLDERS: Micros = SECOND;
 
 /// The most answers that are taken before another source has its turn.
 const MOST_ANSWERS: u32 = 32;
@@ -94,8 +90,7 @@ impl Serving {
             && self.sleep.as_ref().is_none_or(|(until, _)| at < *until)
         {
             let now = driver.clock.now();
-            let most = if driver.holds() { LONGEST_SLEEP_OF_HOLDERS } else { Micros::MAX };
-            let left = at.saturating_sub(now).min(most);
+            let left = at.saturating_sub(now);
             let sleep = tokio::time::sleep(Duration::from_micros(left));
             self.sleep = Some((now + left, Box::pin(sleep)));
         }

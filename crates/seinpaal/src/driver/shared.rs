@@ -31,6 +31,11 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// less than a call may take before it fails.
 const LOOK_IN: Micros = SECOND;
 
+/// The longest sleep of the driver's task while a permit or an item is held. The runtime's timers
+/// stand still while the machine sleeps, and leases do not: after a suspend the task looks at them
+/// within this time.
+const LONGEST_SLEEP_OF_HOLDERS: Micros = SECOND;
+
 /// A driver, with the facts about its task that callers need.
 pub(crate) struct SharedDriver {
     pub(super) driver: Driver,
@@ -104,9 +109,8 @@ impl SharedDriver {
     /// within [`LOOK_IN`]. Each call sets a timer, and a timer that a caller sets wakes the task's
     /// thread unless an earlier timer is set. This look is an earlier one.
     pub(super) fn next_look(&self) -> Option<Micros> {
-        let timeout = self.driver.next_timeout();
         let soon = self.has_sent.then(|| self.driver.clock.now() + LOOK_IN);
-        timeout.into_iter().chain(soon).min()
+        self.driver.next_timeout_of_task().into_iter().chain(soon).min()
     }
 
     /// Executes a command. Returns whether the task has work now.
@@ -117,7 +121,9 @@ impl SharedDriver {
         let ended = Instant::now();
         self.pause_until = (ended - started > LONG).then_some(ended + PAUSE);
         let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
-        has_calls || self.driver.has_work() || self.driver.next_timeout().is_some_and(is_sooner)
+        has_calls
+            || self.driver.has_work()
+            || self.driver.next_timeout_of_task().is_some_and(is_sooner)
     }
 
     /// Sends the calls that were made on this thread, if the store can send in place. Their answers
@@ -188,6 +194,14 @@ impl Driver {
             }
         }
         answers
+    }
+
+    /// Returns the next timeout, or an earlier instant while the program holds something. A timer
+    /// that was set before the grant may be set for later than this, and is set anew then.
+    fn next_timeout_of_task(&self) -> Option<Micros> {
+        let timeout = self.next_timeout()?;
+        let soon = self.holds().then(|| self.clock.now() + LONGEST_SLEEP_OF_HOLDERS);
+        Some(soon.map_or(timeout, |soon| timeout.min(soon)))
     }
 
     /// Returns whether there is work that only the task can do.

@@ -212,6 +212,11 @@ impl OpenPop {
 
     /// Asks for no more items, and gives back items that no caller took.
     pub(super) fn stop(&mut self) {
+        // The items belong to the parent process. Its driver's thread is not in this process, so
+        // what it was handing over at the fork never comes.
+        if self.queue.seinpaal.handle.is_forked() {
+            return;
+        }
         self.queue.send(self.name.clone(), QueueCommand::Unpop { number: self.number });
         // From here on the driver gives items back instead of handing them over, because no caller
         // can take them.

@@ -78,6 +78,25 @@ fn a_forked_child_can_end_neither_an_item_nor_the_connection() {
 }
 
 #[test]
+fn a_forked_child_drops_a_pop_of_its_parents_at_once() {
+    let server = RedisServer::start();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let connection = runtime.block_on(seinpaal::Seinpaal::connect(&server.socket_url("")));
+    let queue = connection.expect("connected").queue("q");
+    let mut waits = Box::pin(queue.pop().into_future());
+    assert!(runtime.block_on(async { futures_util::poll!(&mut waits) }).is_pending());
+    let waits = Arc::new(Mutex::new(Some(waits)));
+    let childs = Arc::clone(&waits);
+    let drops = move || childs.lock().is_ok_and(|mut waits| waits.take().is_some());
+    assert!(is_well_in_a_child(drops));
+    let waits = waits.lock().expect("nobody panicked").take().expect("the child took its copy");
+    runtime.block_on(queue.push("x").into_future()).expect("pushed");
+    let item = runtime.block_on(waits).expect("the parent's pop goes on");
+    assert_eq!(&item.payload()[..], b"x");
+    runtime.block_on(item.acknowledge()).expect("in work");
+}
+
+#[test]
 fn a_forked_child_is_refused_and_gives_back_nothing_of_its_parents() {
     let server = RedisServer::start();
     refuses_a_child(&server.socket_url(""));

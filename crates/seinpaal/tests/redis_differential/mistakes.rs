@@ -2,6 +2,7 @@
 //! them.
 
 use super::{
+    asked,
     history::{self, CALM, CALM_CROWD, Event, LARGE, SMALL, Scale},
     line, lone,
 };
@@ -10,6 +11,8 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Drawn {
     Of(Scale),
+    /// Many clients, with tickets that are asked for after an attach.
+    Asked,
     /// One session alone.
     Lone,
     /// One session, and a second one now and then.
@@ -37,7 +40,7 @@ pub(super) enum Drawn {
 }
 
 use Drawn::{
-    Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Sizes, SizesInRows, Tight,
+    Asked, Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Sizes, SizesInRows, Tight,
     TightLine,
 };
 
@@ -51,6 +54,7 @@ impl Drawn {
     pub(super) fn history(self, seed: u64) -> Vec<Event> {
         match self {
             Of(scale) => history::history(seed, scale),
+            Asked => asked::history(seed),
             Lone | Tight => lone::history(seed, 1),
             Pair => lone::history(seed, 2),
             Few => lone::history(seed, 4),
@@ -146,7 +150,9 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         Of(SMALL),
     ),
     ("if keeper ~= inbox or what < 3", "if what < 3", Of(SMALL)),
-    ("(not attach or entry.lease == attach)", "true", Of(SMALL)),
+    ("(not attach or ledger.is_by_attach(entry, attach))", "true", Of(SMALL)),
+    (" or entry.lease == ledger.apart(lease)", "", Asked),
+    ("return is_free and apart or drawn", "return drawn", Asked),
     ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", Of(SMALL)),
     // Mistakes on the plain path.
     ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", Of(CALM)),

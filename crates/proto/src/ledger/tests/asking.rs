@@ -113,6 +113,55 @@ fn the_same_ask_again_changes_nothing_and_wakes_nobody() {
 }
 
 #[test]
+fn an_attach_that_is_repeated_after_asks_finds_its_grant() {
+    let mut world = World::limited(1);
+    world.take(1, want(1));
+    let first = world.attach(2, attach(1, 80));
+    for (lease, by) in [(70, "eve"), (71, "bob")] {
+        world.send(0, vec![asked_for(1, lease, by)]);
+        assert_eq!(world.attach(2, attach(1, 80)), first, "after the ask of {by}");
+        assert_eq!(world.one(2, renew_all(80, &[1], TTL)), Reply::Gone, "the want is not hidden");
+    }
+    assert_eq!(told(&mut world, 2, 80, 1), ["eve", "bob"]);
+    let second = world.attach(3, attach(1, 90)).fence;
+    assert!(second > first.fence);
+    world.send(0, vec![asked_for(1, 72, "eve")]);
+    assert_eq!(world.one(2, Request::Attach(attach(1, 80))), ended(1, Cause::Attached));
+    assert_eq!(world.attach(3, attach(1, 90)).fence, second);
+}
+
+#[test]
+fn an_attach_that_is_given_up_after_asks_frees_what_it_was_granted() {
+    for asks in [&["eve"][..], &["eve", "bob"]] {
+        let mut world = World::limited(1);
+        world.take(1, want(1));
+        world.attach(2, attach(1, 80));
+        for by in asks {
+            world.send(0, vec![asked_for(1, 70, by)]);
+        }
+        world.one(2, give_up(1, 81));
+        assert_eq!(world.holders(), [1], "another attach is given up");
+        world.one(2, give_up(1, 80));
+        assert_eq!(world.holders(), [], "{asks:?}");
+    }
+}
+
+#[test]
+fn two_tickets_under_the_lease_of_an_attach_are_set_apart_each_by_itself() {
+    let mut world = World::limited(2);
+    world.take(1, want(1));
+    world.take(2, want(2));
+    world.attach(2, attach(1, 80));
+    world.renew(2, 80, &[2]);
+    for (ticket, lease) in [(2, 70), (1, 71)] {
+        world.send(0, vec![asked_for(ticket, lease, "eve")]);
+    }
+    let apart = [1, 2].map(|ticket| world.state.lease_under(ticket_of(ticket)).unwrap().id);
+    assert_ne!(apart[0], apart[1]);
+    assert_eq!(world.one(2, renew_all(80, &[1, 2], TTL)), Reply::Gone);
+}
+
+#[test]
 fn only_a_ticket_that_holds_can_be_asked_for() {
     let mut world = World::limited(1);
     world.take(1, want(1));

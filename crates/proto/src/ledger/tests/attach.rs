@@ -104,18 +104,13 @@ fn only_a_ticket_that_holds_can_be_attached_to() {
 
 #[test]
 fn an_attach_that_is_given_up_frees_what_it_was_granted_and_nothing_else() {
-    let give_up = |lease| Request::Cancel {
-        ticket: ticket_of(1),
-        remember: TTL,
-        attach: Some(lease_of(lease)),
-    };
     let mut world = World::limited(1);
     world.take(1, want(1));
-    world.one(2, give_up(70)); // before it has arrived
+    world.one(2, give_up(1, 70)); // before it has arrived
     assert_eq!(world.one(2, Request::Attach(attach(1, 70))), ended(1, Cause::Cancelled));
     assert_eq!(world.holders(), [1]);
     world.attach(2, attach(1, 80));
-    world.one(2, give_up(80)); // after it was granted
+    world.one(2, give_up(1, 80)); // after it was granted
     assert_eq!(world.holders(), []);
 }
 

@@ -204,6 +204,11 @@ pub(super) fn cancel(ticket: u128) -> Request {
     Request::Cancel { ticket: ticket_of(ticket), remember: TTL, attach: None }
 }
 
+/// Returns a request that gives up the attach to a ticket under this lease.
+pub(super) fn give_up(ticket: u128, lease: u128) -> Request {
+    Request::Cancel { ticket: ticket_of(ticket), remember: TTL, attach: Some(lease_of(lease)) }
+}
+
 /// Returns a request to take over a ticket, under this lease.
 pub(super) fn attach(ticket: u128, lease: u128) -> Attach {
     Attach {

@@ -8,13 +8,14 @@ use futures_util::FutureExt;
 use seinpaal_proto::{
     Inbox,
     session::{Session, SessionConfig},
+    time::SECOND,
 };
 use tokio::sync::mpsc;
 
 use super::{
     super::{
         DriverCommand, GrantInHand, OnQueued, QueueSessions, plain_request::plain_request,
-        start::makings,
+        shared::visit, start::makings,
     },
     *,
 };
@@ -110,6 +111,40 @@ async fn a_driver_of_a_holder_looks_at_its_clock_within_a_second() {
     assert!(serving.poll(&mut Context::from_waker(&waker)).is_pending());
     let until = serving.sleep.as_ref().expect("its lease is to be renewed").0;
     assert!(until <= ClientClock::Machine.now() + SECOND);
+}
+
+/// Gives the task a timer that rings after more than a second, and before a new permit is renewed.
+fn sleep_five_seconds(serving: &mut Serving) {
+    let until = ClientClock::Machine.now() + 5 * SECOND;
+    serving.sleep = Some((until, Box::pin(tokio::time::sleep(Duration::from_secs(5)))));
+}
+
+#[tokio::test]
+async fn a_timer_that_was_set_before_the_grant_delays_no_look_of_a_holder() {
+    let (mut serving, _grant, _commands) = holding().await;
+    sleep_five_seconds(&mut serving);
+    let waker = Arc::new(Wakes::default()).into();
+    assert!(serving.poll(&mut Context::from_waker(&waker)).is_pending());
+    let until = serving.sleep.as_ref().expect("its lease is to be renewed").0;
+    assert!(until <= ClientClock::Machine.now() + SECOND);
+}
+
+#[tokio::test]
+async fn a_grant_in_place_wakes_a_task_that_would_look_after_more_than_a_second() {
+    let (driver, _commands) = idle();
+    let mut serving = Serving::new(Arc::new(Room::new()), driver);
+    let wakes = Arc::new(Wakes::default());
+    let waker = Arc::clone(&wakes).into();
+    let mut context = Context::from_waker(&waker);
+    assert!(serving.poll(&mut context).is_pending());
+    sleep_five_seconds(&mut serving);
+    assert!(serving.poll(&mut context).is_pending());
+    let (request, mut answer) = plain_request("n", 1);
+    let woken = wakes.0.load(Relaxed);
+    assert!(visit(&serving.room, DriverCommand::Acquire(request)).is_none(), "made in place");
+    let grant = (&mut answer).now_or_never().expect("answered in place");
+    assert_eq!(grant.expect("the driver lives").expect("granted").noted(), PermitState::Held);
+    assert_eq!(wakes.0.load(Relaxed), woken + 1);
 }
 
 #[tokio::test]

@@ -81,6 +81,23 @@ fn a_batch_that_arrives_after_its_deadline_does_nothing_though_its_session_is_fo
     assert_eq!(world.look().ready, 0);
 }
 
+/// Deadlines are readings of the store's clock, so a clock that is set back gives a stuck copy more
+/// time than the session is remembered. This is not promised (docs/guarantees.md, "On Redis").
+#[test]
+fn a_copy_of_a_forgotten_batch_is_executed_again_only_if_the_clock_was_set_back() {
+    for (step_back, is_again) in [(0, false), (10 * SECOND, true)] {
+        let mut world = World::new();
+        let batch = world.batch(1, [Request::Push(item("a"))].to_vec());
+        world.execute(&batch);
+        world.pass(31 * SECOND);
+        world.settle();
+        world.now -= step_back;
+        let again = world.execute(&batch).replies.replies;
+        assert_eq!(again != [Reply::Late], is_again, "{step_back}");
+        assert_eq!(world.look().ready, 1 + u32::from(is_again));
+    }
+}
+
 #[test]
 fn an_acknowledgement_is_answered_alike_however_often_it_arrives() {
     let mut world = World::new();
