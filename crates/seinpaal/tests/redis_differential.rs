@@ -42,6 +42,8 @@ mod model;
 mod named;
 #[path = "redis_differential/remembered.rs"]
 mod remembered;
+#[path = "redis_differential/shares.rs"]
+mod shares;
 
 use bench::Bench;
 use history::{CALM, CALM_CROWD, Event, LARGE, SMALL};

@@ -7,8 +7,12 @@
 mod apart;
 #[path = "made/calls.rs"]
 mod calls;
+#[path = "made/fragments.rs"]
+mod fragments;
 #[path = "made/many.rs"]
 mod many;
+
+pub(super) use fragments::{FRAGMENTS, taken_in_one_request};
 
 use calls::{acquire, another, ask, by, call, look, release, renew, ticket};
 use many::{
