@@ -101,5 +101,5 @@
     try('hdel', records, unpack(gone))
     if waiting > 0 then try('zrem', order, unpack(in_line)) end
   until true
-  return { format('done %d 0 ', now) .. look_in, unpack(replies) }
+  return { format('done %d %s ', now, backlog) .. look_in, unpack(replies) }
 until true

@@ -3,8 +3,8 @@
 -- keys   records order
 -- args   those of acquire, release and renew
 -- reply  nothing
--- cost   one HGET for each record; where something is free and somebody waits, one ZRANGEBYLEX, one
---        HMGET and one PUBSUB
+-- cost   one HGET for each record; where something is free, one ZRANGEBYLEX, one HMGET and one
+--        PUBSUB for each waiter that gets it, and for the first one that does not
 
   if lone_head then
     if #lone_record > RECORD_SIZE + MOST_INLINE then break end
@@ -40,10 +40,11 @@
   local saved, set, del, add, remove, messages, has_taken_free = lone_field
     and { [lone_field] = lone_record }
   -- front: who is first in line, if that is known, and false for nobody. is_blocked: the first
-  -- waiter wants more than is free. heir: the waiter that gets what is free. handed: how many have
-  -- got something.
-  local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies =
-    nil, nil, false, false, nil, nil, 0, {}
+  -- waiter wants more than is free, or has to wait for the next call. heir: the waiter that gets
+  -- what is free. handed: how many have got something. backlog: whether more waiters could get
+  -- something, as the answer says it.
+  local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, backlog, replies =
+    nil, nil, false, false, nil, nil, 0, '0', {}
   -- of_first: the field of the first request's record. If the first waiter is served before that
   -- request, field is the waiter's by then.
   local is_growth, i, at, of_first = true, 4, nil, field
@@ -72,6 +73,10 @@
       end
       if wanted > limit - held then
         is_blocked, front, front_inbox = true, line_up[1], to
+      elseif handed == WORK then
+        -- A call that has granted so much leaves the rest to the next one. So what it writes at its
+        -- end is not too much for one command.
+        is_blocked, backlog, front, front_inbox = true, '1', line_up[1], to
       else
         heir, handed, remove = ticket, handed + 1, remove or {}
         remove[#remove + 1], front_inbox = line_up[1], heir_text[3] and sub(heir_text[3], 35, 66)

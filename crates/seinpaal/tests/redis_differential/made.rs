@@ -7,11 +7,14 @@
 mod apart;
 #[path = "made/calls.rs"]
 mod calls;
+#[path = "made/crowded.rs"]
+mod crowded;
 #[path = "made/fragments.rs"]
 mod fragments;
 #[path = "made/many.rs"]
 mod many;
 
+pub(super) use crowded::crowds_of_readers;
 pub(super) use fragments::{FRAGMENTS, taken_in_one_request};
 
 use calls::{acquire, another, ask, by, call, look, release, renew, ticket};

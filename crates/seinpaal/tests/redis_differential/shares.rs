@@ -2,8 +2,28 @@
 
 use super::{
     bench::Bench,
-    made::{FRAGMENTS, taken_in_one_request},
+    made::{FRAGMENTS, crowds_of_readers, taken_in_one_request},
+    mistakes::NO_LINES,
 };
+
+#[tokio::test]
+async fn a_release_lets_in_128_of_the_readers_behind_it_and_says_that_more_wait() {
+    let mut bench = Bench::new(None).await;
+    for history in crowds_of_readers() {
+        assert_eq!(bench.difference(&history).await, None);
+    }
+}
+
+/// So that the histories above compare the plain path, and not the general one that takes over
+/// from it.
+#[tokio::test]
+async fn a_release_that_lets_in_more_than_128_shows() {
+    let more = ("elseif handed == WORK then", "elseif handed > WORK then");
+    let mut bench = Bench::new([more, NO_LINES]).await;
+    for history in crowds_of_readers() {
+        assert!(bench.difference(&history).await.is_some());
+    }
+}
 
 /// The mutations count each range that is looked at while slots are put together or taken apart.
 #[tokio::test]

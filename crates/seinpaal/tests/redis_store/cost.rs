@@ -1,5 +1,8 @@
 //! The commands that permits cost.
 
+#[path = "crowd.rs"]
+mod crowd;
+
 use std::collections::HashMap;
 
 use redis::{aio::MultiplexedConnection, cmd};
