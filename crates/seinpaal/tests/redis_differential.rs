@@ -185,6 +185,17 @@ async fn the_scripts_do_what_the_ledger_does_where_readers_and_writers_wait() {
     }
 }
 
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_a_limit_is_unpinned_while_somebody_waits() {
+    for sessions in 1..=4 {
+        compare_many(0..histories() / 2, Drawn::Unpinned(sessions)).await;
+    }
+    for changes in [NO_LINES, FEW_ARE_MANY] {
+        let mut bench = Bench::new(Some(changes)).await;
+        compare_many_on(&mut bench, 0..histories() / 2, Drawn::Unpinned(4)).await;
+    }
+}
+
 /// So that the histories compare what they are made for.
 #[tokio::test]
 async fn most_calls_are_done_at_a_line_where_a_few_hand_over_to_each_other() {

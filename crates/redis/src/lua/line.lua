@@ -111,7 +111,9 @@
     end
     if waiting > 0 and held < limit then
       -- The first waiter wants more than is free. It holds up those behind it only as long as its
-      -- client listens; parking it is left to the general path.
+      -- client listens; parking it is left to the general path. So is a waiter that wants no more
+      -- than is free: an earlier version of the scripts could leave one behind.
+      if read('<I4', text, line_at + 6) <= limit - held then break end
       local h = LINE_SIZE + 1 + (byte(text, line_at) - 1) * SESSION_SIZE
       local inbox = sub(text, h, h + 31)
       if LISTENERS and inbox ~= sub(who, 1, 32) then

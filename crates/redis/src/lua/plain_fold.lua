@@ -65,7 +65,9 @@
       elseif its[7] == 0 and its.waits == 0 then
         its[1] = owner
       end
+      -- At a line nobody waits whom a call could serve.
       is_small = is_small and owner == its[1] and owner ~= NOBODY
+        and (k > 1 or its_permits > limit - held)
         and next_lease == series .. '00000000' and size < 256
       its.place, its.waits = place, its.waits + 1
       waiters[k] = pack(LINE_WAITER, by_series[series], min(size, 255),

@@ -11,6 +11,8 @@ mod calls;
 mod crowded;
 #[path = "made/fragments.rs"]
 mod fragments;
+#[path = "made/limits.rs"]
+mod limits;
 #[path = "made/many.rs"]
 mod many;
 
@@ -79,6 +81,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
     ]
     .into_iter()
     .chain(apart::all())
+    .chain(limits::stated_after_an_unpin())
     .chain(super::made_line::all())
     .collect()
 }
