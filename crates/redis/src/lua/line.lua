@@ -45,13 +45,14 @@
           read(LONE_MORE, text, LONE_MORE_AT)
         local at = LONE_SIZE + 8 * ranges + size + 1
         free, causes = sub(text, LONE_SIZE + 1, at - size - 1), sub(text, at - size, at - 1)
-        while at <= #text do
+        while at + TICKET_SIZE <= #text + 1 do
           local number, permits, ttl, since, its_fence, slot, about = read(TICKET, text, at)
           at = at + TICKET_SIZE + about
           tickets = tickets
             .. pack(LINE_TICKET, 1, about, number, permits, slot, ttl, since, its_fence)
             .. sub(text, at - about, at - 1)
         end
+        if at ~= #text + 1 then break end
       else
         break
       end
@@ -72,6 +73,13 @@
       byte(text, 66, 76)
     local limit, held, top
     line_at, tail = line_at + 256 * high, tail + 256 * tail_high
+    do
+      -- The parts of a value that was cut short add up to more than it has. The general path says
+      -- so.
+      local at = line_at
+      for _ = 1, waiting do at = at + LINE_WAITER_SIZE + (byte(text, at + 1) or 0) end
+      if at + places * PLACE_SIZE + tail ~= #text + 1 then break end
+    end
     if ARGV[2] or byte(line) < 3 or waiting > 0 then
       limit, held, top = read('<I4I4I4', text, 77)
     end

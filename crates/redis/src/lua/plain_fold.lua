@@ -44,6 +44,7 @@
             tickets[#tickets + 1] = pack(LINE_TICKET, #sessions, size, its_number, its_permits,
               its_slot, term, since, its_fence) .. sub(row, from - size, from - 1)
           end
+          is_small = from == #row + 1 and is_small
         end
       end
     end

@@ -130,6 +130,7 @@
           what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed,
             size = read(RECORD, record)
           causes, tickets, is_there = '', '', true
+          if #record < RECORD_SIZE + size then break end
           if #record > RECORD_SIZE then
             causes, tickets = sub(record, RECORD_SIZE + 1, RECORD_SIZE + size),
               sub(record, RECORD_SIZE + size + 1)

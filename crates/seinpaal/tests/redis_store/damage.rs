@@ -1,5 +1,8 @@
 //! Keys that are not ours, that another version wrote, or that are damaged.
 
+#[path = "cut.rs"]
+mod cut;
+
 use redis::{aio::MultiplexedConnection, cmd};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
 use seinpaal_proto::{
