@@ -54,8 +54,9 @@ function ledger.slots_insert(slots, first_slot, last_slot)
 end
 
 -- Gives what is left of `slots` without `others`, and the slots that both have. Both are ascending.
-function ledger.slots_take(slots, others)
-  local kept, taken, k = {}, {}, 1
+-- place: the first of `others` to look at. The third answer is the first one for higher slots.
+function ledger.slots_take(slots, others, place)
+  local kept, taken, k = {}, {}, place or 1
   for _, range in ipairs(slots) do
     local at, last = range[1], range[2]
     while others[k] and others[k][1] <= last do
@@ -72,7 +73,7 @@ function ledger.slots_take(slots, others)
     end
     if at <= last then kept = ledger.slots_insert(kept, at, last) end
   end
-  return kept, taken
+  return kept, taken, k
 end
 
 -- Few free ranges stand in the head. Once there are many, all stand in the order, until nothing is

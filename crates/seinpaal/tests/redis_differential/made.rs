@@ -17,7 +17,7 @@ mod limits;
 mod many;
 
 pub(super) use crowded::crowds_of_readers;
-pub(super) use fragments::{FRAGMENTS, taken_in_one_request};
+pub(super) use fragments::taken_in_one_request;
 
 use calls::{acquire, another, ask, by, call, look, release, renew, ticket};
 use many::{

@@ -2,7 +2,7 @@
 
 use super::{
     bench::Bench,
-    made::{FRAGMENTS, crowds_of_readers, taken_in_one_request},
+    made::{crowds_of_readers, taken_in_one_request},
     mistakes::NO_LINES,
 };
 
@@ -36,9 +36,12 @@ async fn to_take_or_give_back_many_ranges_of_slots_costs_as_much_as_there_are_ra
         ("      local from, to = max(", "      try('incr', 'tally')\n      local from, to = max("),
     ];
     let mut bench = Bench::new(looked).await;
-    redis::cmd("CONFIG").arg("RESETSTAT").exec_async(&mut bench.ears).await.unwrap();
-    let looked_at = bench.tallied(&taken_in_one_request()).await;
-    assert!(looked_at < 10 * FRAGMENTS as usize, "{looked_at}");
-    let looks = bench.calls_of("zrangebylex").await;
-    assert!(looks < u64::from(FRAGMENTS) / 4, "{looks}");
+    for (ranges, has_names) in [(1_000, false), (300, true)] {
+        redis::cmd("CONFIG").arg("RESETSTAT").exec_async(&mut bench.ears).await.unwrap();
+        let looked_at = bench.tallied(&taken_in_one_request(ranges, has_names)).await;
+        assert!(looked_at < 10 * ranges as usize, "{looked_at} of {ranges}");
+        let looks = bench.calls_of("zrangebylex").await;
+        let most = if has_names { 10 * ranges } else { ranges / 4 };
+        assert!(looks < u64::from(most), "{looks} for {ranges}");
+    }
 }

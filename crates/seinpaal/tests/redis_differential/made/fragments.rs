@@ -1,44 +1,53 @@
 //! Free slots that are many ranges of one.
 
-use seinpaal_proto::{Acquire, Limit, LimitRule, OnMismatch, Permits, Slots, Ticket, time::SECOND};
+use seinpaal_proto::{
+    Acquire, Configure, Limit, LimitRule, OnMismatch, Permits, SlotNames, Slots, Ticket,
+    time::SECOND,
+};
 
 use super::{
     super::history::{Ask, Event},
     calls::{acquire, ask, by, call, look, release},
 };
 
-/// How many ranges there are.
-pub(in super::super) const FRAGMENTS: u32 = 1_000;
-
-/// A session takes single permits and gives back every second one. Another session takes all that
-/// is free in one request, gives back a part of it, and then the rest.
-pub(in super::super) fn taken_in_one_request() -> Vec<Event> {
-    let numbers: Vec<u32> = (1..=2 * FRAGMENTS).collect();
-    let taken = numbers.chunks(50).map(|some| by(0, 1, some.iter().map(one).collect()));
+/// A session takes single permits and gives back every second one, so that so many free ranges are
+/// left. Another session takes all that is free in one request, gives back a part of it, and then
+/// the rest. If the slots have names, the limit is the number of these.
+pub(in super::super) fn taken_in_one_request(ranges: u32, has_names: bool) -> Vec<Event> {
+    let one = |number| one_of(ranges, has_names, number);
+    let numbers: Vec<u32> = (1..=2 * ranges).collect();
+    let taken = numbers.chunks(50).map(|some| by(0, 1, some.iter().copied().map(one).collect()));
     let odd: Vec<u32> = numbers.iter().copied().step_by(2).collect();
     let back = odd.chunks(50).map(|some| by(0, 1, some.iter().copied().map(release).collect()));
     let series = Ticket(1 << 64).series();
     let all = Acquire {
         ticket: series.ticket(1),
         lease: series.ticket(0).into(),
-        permits: Permits::new(FRAGMENTS).unwrap(),
-        ..many()
+        permits: Permits::new(ranges).unwrap(),
+        ..of_many(ranges, has_names)
     };
     let ticket = all.ticket;
     let mut part = Slots::none();
-    (0..FRAGMENTS).step_by(3).for_each(|slot| part.insert(slot, slot));
+    (0..ranges).step_by(3).for_each(|slot| part.insert(slot, slot));
     let given = [Some(part), None].map(|slots| by(1, 1, vec![Ask::Release { ticket, slots }]));
-    let begun = taken.chain(back).chain([by(1, 1, vec![ask(all)])]);
-    begun.chain(given).chain([call(1, [one(&(2 * FRAGMENTS + 1))]), look(1)]).collect()
+    let named = has_names.then(|| call(1, [Ask::Configure(Configure::Slots(names(2 * ranges)))]));
+    let begun = named.into_iter().chain(taken).chain(back).chain([by(1, 1, vec![ask(all)])]);
+    begun.chain(given).chain([call(1, [one(2 * ranges + 1)]), look(1)]).collect()
 }
 
-fn one(number: &u32) -> Ask {
-    let Acquire { ticket, .. } = acquire(*number);
-    ask(Acquire { ticket, ..many() })
+fn names(count: u32) -> SlotNames {
+    let names: Vec<String> = (0..count).map(|slot| format!("s{slot}")).collect();
+    names.join(",").parse().unwrap()
 }
 
-fn many() -> Acquire {
-    let limit = Limit::new(2 * FRAGMENTS).unwrap();
+fn one_of(ranges: u32, has_names: bool, number: u32) -> Ask {
+    let Acquire { ticket, .. } = acquire(number);
+    ask(Acquire { ticket, ..of_many(ranges, has_names) })
+}
+
+fn of_many(ranges: u32, has_names: bool) -> Acquire {
+    let limit = Limit::new(2 * ranges).unwrap();
     let rule = LimitRule { limit, on_mismatch: OnMismatch::Refuse };
-    Acquire { limit: Some(rule), ttl: 60 * SECOND, margin: 60 * SECOND, ..acquire(1) }
+    let limit = (!has_names).then_some(rule);
+    Acquire { limit, ttl: 60 * SECOND, margin: 60 * SECOND, ..acquire(1) }
 }
