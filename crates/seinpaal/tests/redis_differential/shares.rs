@@ -1,4 +1,4 @@
-//! What one call does at most, where there is much to do.
+//! The most that one call does, where there is much to do.
 
 use super::{
     bench::Bench,

@@ -14,7 +14,7 @@ use super::super::{
 
 const KEYS: [&str; 2] = ["seinpaal:{n}", "seinpaal:{n}:o"];
 
-/// What makes a name be kept in a form. The first byte of the head is the form's number.
+/// The calls after which a name is kept in a form. The first byte of the head is its number.
 struct Form {
     number: u8,
     calls: Vec<(usize, Request)>,

@@ -16,7 +16,7 @@ pub(super) fn history(draw: &mut Draw, scale: Scale) -> Vec<Event> {
     // In every other history nearly nothing runs out, and in every fourth an operator has set the
     // limit before the first client comes.
     let kind = draw.below(8);
-    let (is_brief, mut is_pinned) = (kind % 2 == 0, kind > 5);
+    let (is_brief, mut is_pinned) = (kind.is_multiple_of(2), kind > 5);
     let pause = if is_brief { 20 } else { 90 };
     if is_pinned {
         let (inbox, asks) = (None, vec![Ask::Configure(Configure::Limit(Limit::ONE))]);
