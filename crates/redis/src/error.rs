@@ -83,7 +83,7 @@ fn at(shown: &str, error: &StoreError) -> StoreError {
 }
 
 fn refused(code: &str, details: &str) -> StoreError {
-    let details = without_arguments(details);
+    let (code, details) = without_trace(code, without_arguments(details));
     if let Some(denied) = denied(code, details) {
         return denied;
     }
@@ -99,6 +99,16 @@ fn refused(code: &str, details: &str) -> StoreError {
     };
     let said = one_line(&format!("{code} {details}"));
     StoreError::new(kind, certainty, format!("{advice} (it said: {said})"))
+}
+
+/// Hides the line of a script that the server names. The straight paths of the scripts read a value
+/// before they write. If the value ends too early, the server ends the script, and says at which of
+/// its lines.
+fn without_trace<'a>(code: &'a str, details: &'a str) -> (&'a str, &'a str) {
+    match code == "ERR" && details.contains("data string too short") {
+        true => ("SEINPAALCORRUPT", "a value ends too early"),
+        false => (code, details),
+    }
 }
 
 /// The error for a command that this user may not run, by itself or inside a script.

@@ -44,6 +44,8 @@ mod model;
 mod named;
 #[path = "redis_differential/remembered.rs"]
 mod remembered;
+#[path = "redis_differential/shares.rs"]
+mod shares;
 
 use bench::Bench;
 use history::{CALM, CALM_CROWD, Event, LARGE, SMALL};
@@ -187,6 +189,17 @@ async fn the_scripts_do_what_the_ledger_does_where_readers_and_writers_wait() {
     for changes in [NO_LINES, FEW_ARE_MANY, FEW_IN_LINE] {
         let mut bench = Bench::new(Some(changes)).await;
         compare_many_on(&mut bench, 0..histories() / 2, Drawn::Sizes(4)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_scripts_do_what_the_ledger_does_where_a_limit_is_unpinned_while_somebody_waits() {
+    for sessions in 1..=4 {
+        compare_many(0..histories() / 2, Drawn::Unpinned(sessions)).await;
+    }
+    for changes in [NO_LINES, FEW_ARE_MANY] {
+        let mut bench = Bench::new(Some(changes)).await;
+        compare_many_on(&mut bench, 0..histories() / 2, Drawn::Unpinned(4)).await;
     }
 }
 

@@ -66,3 +66,11 @@ fn no_error_repeats_the_password_that_a_server_repeats() {
         }
     }
 }
+
+#[test]
+fn a_script_that_reads_past_the_end_of_a_value_says_that_it_is_damaged_and_not_where_it_read() {
+    let details = "user_script:434: bad argument #2 to 'read' (data string too short)";
+    let error = refused("ERR", details);
+    assert_eq!((error.kind(), error.certainty()), (Corrupt, NotExecuted));
+    assert!(!error.to_string().contains("user_script"), "{error}");
+}

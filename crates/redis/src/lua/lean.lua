@@ -62,7 +62,7 @@ if is_packed then
         read(FIRST, text, 58)
       fence, size, ends, ends_wall, members, left = wall, 0, clock + term, wall + term, 1, term
     elseif (form == LONE_VERSION or form == APART_VERSION or form == CROWD_VERSION)
-        and #text >= LONE_SIZE then
+        and #text >= (form == CROWD_VERSION and LONE_SIZE + CROWD_SIZE or LONE_SIZE) then
       members, digest, clock, wall, fence, bound, deadline, term, ends, ends_wall =
         read(LONE, text, 58)
       left, from = ends - clock, LONE_SIZE
@@ -132,6 +132,7 @@ if is_packed then
           uses, last, till, kind, limit, held, top, recent, ranges, size =
             read(LONE_MORE, text, LONE_MORE_AT)
           from = LONE_SIZE + 8 * ranges
+          if #text < from + size then break end
           if ranges == 1 then
             low, high = read('<I4I4', text, LONE_SIZE + 1)
           elseif ranges > 1 then
@@ -141,7 +142,7 @@ if is_packed then
 
         if operation == 2 then
           if added then text, from, added = sub(text, from + 1) .. table.concat(added), 0, nil end
-          local at, length = from + size + 1, #text
+          local at, length = from + size + 1, #text - TICKET_SIZE + 1
           while at <= length do
             local held_number, its_permits, its_ttl, since, _, first, its_size =
               read(TICKET, text, at)

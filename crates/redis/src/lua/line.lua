@@ -45,13 +45,14 @@
           read(LONE_MORE, text, LONE_MORE_AT)
         local at = LONE_SIZE + 8 * ranges + size + 1
         free, causes = sub(text, LONE_SIZE + 1, at - size - 1), sub(text, at - size, at - 1)
-        while at <= #text do
+        while at + TICKET_SIZE <= #text + 1 do
           local number, permits, ttl, since, its_fence, slot, about = read(TICKET, text, at)
           at = at + TICKET_SIZE + about
           tickets = tickets
             .. pack(LINE_TICKET, 1, about, number, permits, slot, ttl, since, its_fence)
             .. sub(text, at - about, at - 1)
         end
+        if at ~= #text + 1 then break end
       else
         break
       end
@@ -72,6 +73,13 @@
       byte(text, 66, 76)
     local limit, held, top
     line_at, tail = line_at + 256 * high, tail + 256 * tail_high
+    do
+      -- The parts of a value that was cut short add up to more than it has. The general path says
+      -- so.
+      local at = line_at
+      for _ = 1, waiting do at = at + LINE_WAITER_SIZE + (byte(text, at + 1) or 0) end
+      if at + places * PLACE_SIZE + tail ~= #text + 1 then break end
+    end
     if ARGV[2] or byte(line) < 3 or waiting > 0 then
       limit, held, top = read('<I4I4I4', text, 77)
     end
@@ -111,7 +119,9 @@
     end
     if waiting > 0 and held < limit then
       -- The first waiter wants more permits than are free. It holds up the waiters behind it only
-      -- as long as its client listens. The general path parks it.
+      -- as long as its client listens. The general path parks it. The general path also serves a
+      -- waiter that wants no more than is free: an earlier version of the scripts could leave one.
+      if read('<I4', text, line_at + 6) <= limit - held then break end
       local h = LINE_SIZE + 1 + (byte(text, line_at) - 1) * SESSION_SIZE
       local inbox = sub(text, h, h + 31)
       if LISTENERS and inbox ~= sub(who, 1, 32) then

@@ -102,8 +102,9 @@ function ledger.take_these(slots)
     ledger.push_free_slots(head.top, highest)
     head.top = highest + 1
   end
+  local rest, taken, place = nil, nil, 1
   for _, range in ipairs(ledger.free_below(highest + 1)) do
-    local rest, taken = ledger.slots_take({ range }, slots)
+    rest, taken, place = ledger.slots_take({ range }, slots, place)
     if #taken > 0 then
       ledger.remove_free(range)
       for _, left in ipairs(rest) do ledger.push_free_slots(left[1], left[2]) end

@@ -67,6 +67,7 @@ local function parse_tickets(id, lease, text, at)
       about = sub(text, at - size, at - 1), home = 'record',
     }
   end
+  if at ~= #text + 1 then error('the last ticket is longer than the text') end
   return tickets
 end
 

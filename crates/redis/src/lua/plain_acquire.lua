@@ -26,6 +26,8 @@
         local going = (rule == '-' or pinned >= 0 or stated >= 0) and limit or asked_limit
         if (rule == 'R' and pinned < 0 or rule == 'E') and going ~= asked_limit then break end
         if (rule == 'S' and stated >= 0 and stated ~= asked_limit) or permits > going then break end
+        -- A limit that is stated for the first time may let waiters in.
+        if waiting > 0 and going ~= limit then break end
         if stated < 0 then stated = rule ~= '-' and asked_limit or (pinned < 0 and going or -1) end
         kind, limit = asked_kind, going
         if permits <= going - held and waiting == 0 then

@@ -44,6 +44,7 @@
             tickets[#tickets + 1] = pack(LINE_TICKET, #sessions, size, its_number, its_permits,
               its_slot, term, since, its_fence) .. sub(row, from - size, from - 1)
           end
+          is_small = from == #row + 1 and is_small
         end
       end
     end
@@ -65,7 +66,9 @@
       elseif its[7] == 0 and its.waits == 0 then
         its[1] = owner
       end
+      -- At a line nobody waits whom a call could serve.
       is_small = is_small and owner == its[1] and owner ~= NOBODY
+        and (k > 1 or its_permits > limit - held)
         and next_lease == series .. '00000000' and size < 256
       its.place, its.waits = place, its.waits + 1
       waiters[k] = pack(LINE_WAITER, by_series[series], min(size, 255),
@@ -101,5 +104,5 @@
     try('hdel', records, unpack(gone))
     if waiting > 0 then try('zrem', order, unpack(in_line)) end
   until true
-  return { format('done %d 0 ', now) .. look_in, unpack(replies) }
+  return { format('done %d %s ', now, backlog) .. look_in, unpack(replies) }
 until true

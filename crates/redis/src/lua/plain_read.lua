@@ -4,7 +4,7 @@
 -- args   those of acquire, release and renew
 -- reply  nothing
 -- cost   one HGET for each record; where slots are free and tickets wait, one ZRANGEBYLEX, one
---        HMGET and one PUBSUB
+--        HMGET and one PUBSUB for each waiter that gets some, and for the first that gets none
 
   if lone_head then
     if #lone_record > RECORD_SIZE + MOST_INLINE then break end
@@ -40,10 +40,11 @@
   local saved, set, del, add, remove, messages, has_taken_free = lone_field
     and { [lone_field] = lone_record }
   -- front: the first waiter in line, if it is known, and false for none. is_blocked: whether the
-  -- first waiter wants more than is free. heir: the waiter that gets the free slots. handed: how
-  -- many waiters have got slots.
-  local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, replies =
-    nil, nil, false, false, nil, nil, 0, {}
+  -- first waiter wants more than is free, or has to wait for the next call. heir: the waiter that
+  -- gets the free slots. handed: how many waiters have got slots. backlog: whether more waiters
+  -- could get slots, as the answer says it.
+  local front, front_inbox, is_blocked, has_queued, heir, heir_text, handed, backlog, replies =
+    nil, nil, false, false, nil, nil, 0, '0', {}
   -- of_first: the field of the first request's record. If the first waiter is served before that
   -- request, field is the waiter's by then.
   local is_growth, i, at, of_first = true, 4, nil, field
@@ -72,6 +73,10 @@
       end
       if wanted > limit - held then
         is_blocked, front, front_inbox = true, line_up[1], to
+      elseif handed == WORK then
+        -- A call that has granted so much leaves the rest to the next one. So what it writes at its
+        -- end is not too much for one command.
+        is_blocked, backlog, front, front_inbox = true, '1', line_up[1], to
       else
         heir, handed, remove = ticket, handed + 1, remove or {}
         remove[#remove + 1], front_inbox = line_up[1], heir_text[3] and sub(heir_text[3], 35, 66)
@@ -125,6 +130,7 @@
           what, last, till, open, lease_ttl, ends, ends_wall, members, digest, parked, by, listed,
             size = read(RECORD, record)
           causes, tickets, is_there = '', '', true
+          if #record < RECORD_SIZE + size then break end
           if #record > RECORD_SIZE then
             causes, tickets = sub(record, RECORD_SIZE + 1, RECORD_SIZE + size),
               sub(record, RECORD_SIZE + size + 1)

@@ -8,7 +8,7 @@
         local keeper, old_fence, since = by, nil, nil
         number, at = tonumber(sub(ticket, 25), 16), 1
         if not number then break end
-        while at <= #tickets do
+        while at + TICKET_SIZE <= #tickets + 1 do
           local held_number, its_permits, its_ttl, began, its_fence, its_slot, its_size =
             read(TICKET, tickets, at)
           if held_number == number then

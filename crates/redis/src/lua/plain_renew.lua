@@ -26,7 +26,7 @@
             local is_found = false
             number, at =
               #named == 32 and sub(named, 1, 24) == series and tonumber(sub(named, 25), 16), 1
-            while number and at <= #tickets do
+            while number and at + TICKET_SIZE <= #tickets + 1 do
               local held_number, its_permits, _, _, its_fence, its_slot, its_size =
                 read(TICKET, tickets, at)
               if held_number == number then

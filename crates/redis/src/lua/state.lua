@@ -117,7 +117,7 @@ function ledger.read_head()
   local lone_head, field, record = unfold(text)
   if lone_head then
     ledger.is_apart = string.byte(text) >= APART_VERSION
-    head = parse_head(lone_head)
+    head = parse_head(lone_head) or ledger.corrupt('the head of the name')
     local kept = ledger.keep_record(sub(field, 2), record)
     kept.is_crowded = #record > RECORD_SIZE + MOST_INLINE
     ledger.touch(kept)

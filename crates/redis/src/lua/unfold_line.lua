@@ -54,6 +54,7 @@ local function unfold_line(text)
       priority, margin, series .. '00000000') .. sub(text, at - size, at - 1)
     in_line[k] = ticket
   end
+  if at ~= places_at then error('the parts are longer than the text, or shorter') end
   return pack(HEAD, VERSION, HEAD_WITH{ kind = string.char(kind), stated = limit, clock = clock,
     wall = wall, passed = wall, bound = bound, fence = fence, due = due, deadline = deadline,
     memory = memory, longest = longest, arrival = arrival, recent = recent, held = held,

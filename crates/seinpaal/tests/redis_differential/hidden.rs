@@ -3,7 +3,7 @@
 use super::{
     bench::Bench,
     histories,
-    history::Event,
+    history::{CALM, Event},
     made,
     mistakes::{Drawn, MISTAKES},
     mistakes_apart::APART,
@@ -55,6 +55,18 @@ async fn no_mistake_stays_hidden(mistakes: &[(&'static str, &'static str, Drawn)
         }
     }
     assert!(unnoticed.is_empty(), "these go unnoticed: {unnoticed:#?}");
+}
+
+/// This shows that the drawn histories have waiters when an operator unpins a limit, and then a
+/// request that states one.
+#[tokio::test]
+async fn drawn_histories_state_a_limit_for_the_first_time_while_somebody_waits() {
+    let looks_away = ("        if waiting > 0 and going ~= limit then break end\n", "");
+    for drawn in [Drawn::Of(CALM), Drawn::Unpinned(2), Drawn::Unpinned(4)] {
+        let mut bench = Bench::new([looks_away].into_iter().chain(drawn.changes())).await;
+        let drawn_ones = (0..histories()).map(|seed| drawn.history(seed));
+        assert!(is_found(&mut bench, drawn_ones).await, "{drawn:?}");
+    }
 }
 
 /// A few drawn histories find most mistakes. The other mistakes are found by a history that is made

@@ -10,13 +10,13 @@ mod requests;
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
-    LeaseId,
+    Configure, LeaseId, Limit,
     time::{MILLISECOND, SECOND},
 };
 
 use super::{
     beside::{Beside, ticket},
-    history::{Event, FenceSeen, inbox},
+    history::{Event, FenceSeen, Sketch, inbox},
     model::Guard,
 };
 
@@ -30,6 +30,7 @@ struct Draws {
     margin: u64,
     limit: u32,
     sizes: Sizes,
+    begins_pinned: bool,
     /// One call in so many comes just when a lease or a memory ends, or about then.
     haste: u64,
     /// One request in so many is a rare one.
@@ -52,21 +53,34 @@ enum Sizes {
 
 /// A history of so many sessions.
 pub(super) fn history(seed: u64, sessions: usize) -> Vec<Event> {
-    drawn(seed, sessions, None, Sizes::Alike)
+    drawn(seed, sessions, None, Sizes::Alike, false)
 }
 
 /// A history in which waiters mostly want another number of permits than is given back.
 pub(super) fn history_of_sizes(seed: u64, sessions: usize) -> Vec<Event> {
     let sizes = if seed.is_multiple_of(3) { Sizes::Mixed } else { Sizes::ReadersAndWriters };
-    drawn(seed, sessions, None, sizes)
+    drawn(seed, sessions, None, sizes, false)
+}
+
+/// A history in which a limit is pinned before the first session comes, and unpinned while somebody
+/// waits. So then no limit is stored, and the next one that is stated may let waiters in.
+pub(super) fn history_of_an_unpin(seed: u64, sessions: usize) -> Vec<Event> {
+    let sizes = if seed.is_multiple_of(2) { Sizes::Mixed } else { Sizes::Alike };
+    drawn(seed, sessions, None, sizes, true)
 }
 
 /// A history under a restart guard of this length, which begins anew now and then.
 pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Event> {
-    drawn(seed, sessions, Some(Guard { length, kept: None }), Sizes::Alike)
+    drawn(seed, sessions, Some(Guard { length, kept: None }), Sizes::Alike, false)
 }
 
-fn drawn(seed: u64, sessions: usize, guard: Option<Guard>, sizes: Sizes) -> Vec<Event> {
+fn drawn(
+    seed: u64,
+    sessions: usize,
+    guard: Option<Guard>,
+    sizes: Sizes,
+    begins_pinned: bool,
+) -> Vec<Event> {
     let mut random = Draw::new(seed);
     let ttls = [100 * MILLISECOND, SECOND, SECOND, 10 * SECOND, 20 * 3_600 * SECOND];
     let ttl = random.pick(&ttls);
@@ -88,12 +102,17 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>, sizes: Sizes) -> Vec<
         margin,
         limit,
         sizes,
+        begins_pinned,
         haste,
         rarity,
         drawn,
         places,
     };
     (0..sessions as u64).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
+    if begins_pinned {
+        let sketches = vec![Sketch::Configure(Configure::Limit(Limit::ONE))];
+        draw.beside.push(Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches });
+    }
     for _ in 0..CALLS {
         draw.go_on();
     }

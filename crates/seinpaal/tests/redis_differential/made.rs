@@ -7,8 +7,17 @@
 mod apart;
 #[path = "made/calls.rs"]
 mod calls;
+#[path = "made/crowded.rs"]
+mod crowded;
+#[path = "made/fragments.rs"]
+mod fragments;
+#[path = "made/limits.rs"]
+mod limits;
 #[path = "made/many.rs"]
 mod many;
+
+pub(super) use crowded::crowds_of_readers;
+pub(super) use fragments::taken_in_one_request;
 
 use calls::{acquire, another, by, call, look, release, renew, sketch, ticket};
 use many::{
@@ -72,6 +81,7 @@ pub(super) fn all() -> Vec<Vec<Event>> {
     ]
     .into_iter()
     .chain(apart::all())
+    .chain(limits::stated_after_an_unpin())
     .chain(super::made_line::all())
     .collect()
 }

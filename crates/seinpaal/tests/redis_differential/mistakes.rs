@@ -37,11 +37,13 @@ pub(super) enum Drawn {
     Sizes(usize),
     /// So many sessions that want different numbers of permits, at a name that is kept as rows.
     SizesInRows(usize),
+    /// So many sessions come while a limit is pinned, and it is unpinned while one of them waits.
+    Unpinned(usize),
 }
 
 use Drawn::{
     Asked, Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Sizes, SizesInRows, Tight,
-    TightLine,
+    TightLine, Unpinned,
 };
 
 impl From<Scale> for Drawn {
@@ -62,6 +64,7 @@ impl Drawn {
             Line(sessions) => line::history(seed, sessions),
             TightLine => line::history(seed, 2),
             FewInLine => line::history(seed, 3),
+            Unpinned(sessions) => line::history_of_an_unpin(seed, sessions),
             Sizes(sessions) | SizesInRows(sessions) => line::history_of_sizes(seed, sessions),
         }
     }

@@ -1,5 +1,8 @@
 //! The number of commands that requests for permits cost.
 
+#[path = "crowd.rs"]
+mod crowd;
+
 use std::collections::HashMap;
 
 use redis::{aio::MultiplexedConnection, cmd};

@@ -1,12 +1,18 @@
 //! Keys that are not ours, that another version wrote, or that are damaged.
 
+#[path = "cut.rs"]
+mod cut;
+
 use redis::{aio::MultiplexedConnection, cmd};
-use seinpaal::store::{Certainty, Store, StoreErrorKind};
-use seinpaal_proto::{Request, Ticket};
+use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
+use seinpaal_proto::{
+    Acquire, Limit, LimitRule, OnMismatch, Permits, Renew, Request, Ticket, What, Whom,
+    time::SECOND,
+};
 use seinpaal_rig::RedisServer;
 
 use super::{
-    requests::{Client, acquire, is_granted, plain, release},
+    requests::{Client, acquire, acquisition, is_granted, plain, release},
     say,
 };
 
@@ -84,6 +90,48 @@ async fn a_damaged_record_is_a_typed_answer_and_others_go_on() {
     assert!(is_granted(&client.acquire("good", 2).await));
     let listed = client.store.list("").await.unwrap();
     assert!(listed.iter().any(|(name, _)| name.as_str() == "good"));
+}
+
+/// A line in which the first waiter wants no more than is free, as an earlier version could leave
+/// it. Here its request for two permits is changed into one for a single permit.
+#[tokio::test]
+async fn a_waiter_that_was_left_behind_though_permits_are_free_is_served_by_the_next_call() {
+    let server = RedisServer::start();
+    let holder = Client::connect(&server.socket_url(""), 1).await;
+    let mut waiter = Client::connect(&server.socket_url(""), 2).await;
+    let mut behind = plain(&server.socket_url("")).await;
+    let held = of_two(1, 1);
+    let renew = Renew {
+        lease: held.lease,
+        ttl: held.ttl,
+        margin: held.margin,
+        whom: Whom::All { members: 1, digest: held.ticket.digest() },
+    };
+    holder.ask("n", Request::Acquire(held)).await.unwrap();
+    waiter.ask("n", Request::Acquire(of_two(2, 2))).await.unwrap();
+    let mut line: Vec<u8> = say(&mut behind, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
+    // Its first byte is the number of the form, and the two behind 65 say where waiters begin.
+    assert_eq!(line[0], 22);
+    let waiters = usize::from(line[65]) + 256 * usize::from(line[66]) - 1;
+    assert_eq!(line[waiters + 6..waiters + 10], 2_u32.to_le_bytes());
+    line[waiters + 6] = 1;
+    say::<()>(&mut behind, cmd("HSET").arg("seinpaal:{n}").arg("h").arg(line)).await;
+    holder.ask("n", Request::Renew(renew)).await.unwrap();
+    let News::Wakeup(wakeup) = waiter.news.recv().await.unwrap() else { panic!() };
+    assert!(matches!(wakeup.what, What::Granted { .. }), "{wakeup:?}");
+}
+
+fn of_two(session: u128, permits: u32) -> Acquire {
+    let ticket = Ticket(session << 64).series().ticket(1);
+    let limit = Some(LimitRule { limit: Limit::new(2).unwrap(), on_mismatch: OnMismatch::Refuse });
+    Acquire {
+        ticket,
+        permits: Permits::new(permits).unwrap(),
+        limit,
+        lease: ticket.series().ticket(0).into(),
+        waiter_lease: Ticket((50 + session) << 64).into(),
+        ..acquisition(1, 60 * SECOND)
+    }
 }
 
 #[tokio::test]

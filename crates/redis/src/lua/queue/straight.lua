@@ -28,6 +28,7 @@ repeat
   if not text or #text < HEAD_BYTES or (known and #known < SESSION_BYTES) then break end
   local version, has_more, FIELDS_OF_HEAD = read(HEAD, text)
   if version ~= VERSION or has_more ~= 0 then break end
+  if has_more == 0 and (#text - HEAD_BYTES) % LISTED_BYTES > 0 then break end
   -- The pending writes. The tables get room here, because growing a table costs much.
   local set, add, del, remove = { nil, nil, nil, nil, nil, nil, nil, nil }, nil, nil, nil
   local before, _, stands = 0, 0, not_after

@@ -16,6 +16,14 @@ impl Bench {
         tally.unwrap_or(0)
     }
 
+    /// Returns how often the server has executed this command since its statistics were reset.
+    pub(in super::super) async fn calls_of(&mut self, command: &str) -> u64 {
+        let mut sketch = redis::cmd("INFO");
+        let all: String = sketch.arg("commandstats").query_async(&mut self.ears).await.unwrap();
+        let row = all.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:")));
+        row.map_or(0, |row| row.split(['=', ',']).nth(1).unwrap().parse().unwrap())
+    }
+
     /// For how many milliseconds the name stays after a history.
     pub(in super::super) async fn left_after(&mut self, history: &[Event]) -> i64 {
         assert_eq!(self.tallied(history).await, 0);

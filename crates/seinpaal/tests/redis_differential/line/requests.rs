@@ -18,6 +18,9 @@ impl Draws {
         if self.random.one_in(self.rarity) {
             return self.rarely(session);
         }
+        if self.is_left_unstated() && self.somebody_waits() && self.random.one_in(6) {
+            return Sketch::Configure(Configure::Unpin);
+        }
         let (held, waiting) =
             (self.beside.numbers(session, true), self.beside.numbers(session, false));
         match self.random.below(10) {
@@ -30,6 +33,16 @@ impl Draws {
             }
             _ => self.acquire(session),
         }
+    }
+
+    /// Clients have no need to state the limit that an operator has pinned.
+    fn is_left_unstated(&self) -> bool {
+        let facts = self.beside.model.state.facts();
+        self.begins_pinned && facts.is_some_and(|facts| facts.pinned.is_some())
+    }
+
+    fn somebody_waits(&self) -> bool {
+        self.beside.model.state.facts().is_some_and(|facts| facts.waiting > 0)
     }
 
     fn release(&mut self, session: usize, held: &[u32]) -> Sketch {
@@ -75,6 +88,7 @@ impl Draws {
             _ => self.ttl,
         };
         let about = self.about();
+        let is_unstated = self.is_left_unstated();
         let random = &mut self.random;
         let most = u64::from(self.limit) + u64::from(random.one_in(12));
         let permits = match self.sizes {
@@ -96,7 +110,7 @@ impl Draws {
             kind: if random.one_in(200) { Kind::Mutex } else { Kind::Semaphore },
             permits: Permits::new(permits).unwrap(),
             wishes: seinpaal_proto::SlotNames::none(),
-            limit: (limit != 1 || random.one_in(2)).then_some(rule),
+            limit: (!is_unstated && (limit != 1 || random.one_in(2))).then_some(rule),
             enqueue: match random.below(12) {
                 0 | 1 => Enqueue::No,
                 2 => Enqueue::Yes { max_waiting: Some(random.below(3) as u32) },
