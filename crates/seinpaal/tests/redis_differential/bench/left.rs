@@ -18,8 +18,8 @@ impl Bench {
 
     /// Returns how often the server has executed this command since its statistics were reset.
     pub(in super::super) async fn calls_of(&mut self, command: &str) -> u64 {
-        let mut sketch = redis::cmd("INFO");
-        let all: String = sketch.arg("commandstats").query_async(&mut self.ears).await.unwrap();
+        let mut info = redis::cmd("INFO");
+        let all: String = info.arg("commandstats").query_async(&mut self.ears).await.unwrap();
         let row = all.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:")));
         row.map_or(0, |row| row.split(['=', ',']).nth(1).unwrap().parse().unwrap())
     }
