@@ -35,21 +35,20 @@ use crate::{
 };
 
 /// Blocks the calling thread, also that of a runtime, until a request or other future is done.
+///
 /// # Panics
 /// If this thread is in a `wait` already: a future that is waited for awaits others.
 pub fn wait<F: IntoFuture>(future: F) -> F::Output {
     futures_executor::block_on(future.into_future())
 }
 
-/// Takes leave of the stores. Waits for each connection whose last handle this thread has dropped,
-/// until it has given its permits back and has left the lines that it waited in. Waits for a second
-/// at most in all.
+/// Takes leave of the stores. Waits for a second at most in all, until each connection whose last
+/// handle this thread has dropped has given its permits back and has left its lines.
 ///
 /// A thread does this on its own when it ends. The main thread does so only where the C library
 /// runs the destructors of thread-local variables when the program ends: GNU's does, musl does not.
-/// A program that is linked with musl calls this last, before it returns from `main` or calls
-/// [`std::process::exit`]. Otherwise its permits and places in line may stay at the store until
-/// their leases have ended.
+/// A program that is linked with musl calls this last, before the end of `main` or
+/// [`std::process::exit`]. Otherwise its permits and places may stay until their leases have ended.
 ///
 /// ```
 /// let seinpaal = seinpaal::blocking::Seinpaal::connect("memory:")?;

@@ -5,16 +5,13 @@ use crate::{
     plant::Plant,
 };
 
+/// A model without faults, in which the quiet schedule runs from almost no state.
+const CALM: Bounds = Bounds { faults: 0, quiet_one_in: u64::MAX, ..Bounds::BASE };
+
 /// The model in which a planted mistake is looked for.
 #[must_use]
 pub fn planted(plant: Plant) -> Bounds {
-    let base = Bounds {
-        name: plant.says(),
-        plant: Some(plant),
-        faults: 0,
-        quiet_one_in: u64::MAX,
-        ..Bounds::BASE
-    };
+    let base = Bounds { name: plant.says(), plant: Some(plant), ..CALM };
     match plant {
         Plant::NoMargin => Bounds {
             faults: 1,

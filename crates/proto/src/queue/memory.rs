@@ -17,8 +17,7 @@ use super::{
 };
 use crate::{id::Inbox, name::Name, time::Micros};
 
-/// One queue's state in B-trees. The memory store keeps it, and tests compare the other stores with
-/// it.
+/// One queue's state in B-trees: the memory store. Tests compare the other stores with it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct MemoryQueue {
     head: Option<Head>,

@@ -289,11 +289,8 @@ fn one_parked_and_one_in_line() -> Vec<Event> {
         let (ticket, lease) = (series.ticket(1), series.ticket(0).into());
         let (enqueue, waiter_lease) =
             (Enqueue::Yes { max_waiting: None }, LeaseId(200 + u128::from(who)));
-        by(
-            who,
-            1,
-            vec![sketch(Acquire { ticket, lease, enqueue, waiter_lease, ..all(acquire(1)) })],
-        )
+        let waiting = Acquire { ticket, lease, enqueue, waiter_lease, ..all(acquire(1)) };
+        by(who, 1, vec![sketch(waiting)])
     };
     let here = [0, 2, 3].map(|who| Event::Listen(inbox(who)));
     let taken = call(1, [sketch(all(acquire(1)))]);
