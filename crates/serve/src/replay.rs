@@ -56,8 +56,7 @@ impl ReplayedAnswers {
         let made = tokio::spawn(async move {
             let made = making.await;
             if is_final(&made) {
-                claim.keep(made.as_ref().map_or(0, JsonText::bytes));
-                *answer = Some(made.clone());
+                *answer = Some(claim.keep(made.clone()));
             }
             made
         });

@@ -18,8 +18,8 @@ use crate::{json_text::JsonText, problem::Problem, tokens::TokenNumber};
 pub(super) const KEPT: Duration = Duration::from_secs(600);
 /// The largest number of known keys.
 const MOST: usize = 10_000;
-/// No new key is accepted while the kept answers have this many bytes together. An answer to `pop`
-/// contains the payloads of its items.
+/// The largest number of bytes of all kept answers together. An answer to `pop` contains the
+/// payloads of its items.
 pub(super) const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 /// The answers by their questions. A question is a token, an address and a key.
@@ -64,7 +64,7 @@ impl ReplayedAnswers {
     pub(super) fn claim(&self, question: Question, body: [u8; 32]) -> Result<KeyClaim, Problem> {
         let mut keys = self.lock();
         if !keys.all.contains_key(&question) {
-            if keys.all.len() >= MOST || keys.bytes >= MOST_BYTES {
+            if keys.all.len() >= MOST {
                 return Err(Problem::unavailable("too many keys are in use; ask again later"));
             }
             let known = KnownKey { body, answer: Arc::default(), is_answered: false, claims: 0 };
@@ -99,9 +99,14 @@ impl KeyClaim {
         Arc::clone(&self.answer)
     }
 
-    /// Keeps the answer, which has `bytes` bytes, for a while.
-    pub(super) fn keep(&self, bytes: usize) {
+    /// Keeps the answer for a while, and returns it. Where it would be too many bytes together with
+    /// the others, keeps and returns a problem in its place. A new try could take more items, so the
+    /// key is kept all the same.
+    pub(super) fn keep(&self, made: Result<JsonText, Problem>) -> Result<JsonText, Problem> {
         let mut keys = self.of.lock();
+        let bytes = made.as_ref().map_or(0, JsonText::bytes);
+        let has_room = bytes <= MOST_BYTES.saturating_sub(keys.bytes);
+        let (made, bytes) = if has_room { (made, bytes) } else { (Err(not_kept()), 0) };
         keys.bytes += bytes;
         if let Some(known) = keys.all.get_mut(&self.question) {
             known.is_answered = true;
@@ -114,7 +119,16 @@ impl KeyClaim {
                 ReplayedAnswers(of).forget(&question, bytes);
             }
         });
+        made
     }
+}
+
+/// The answer to a repeated request whose first answer was not kept.
+fn not_kept() -> Problem {
+    Problem::unknown(
+        "the first answer to this key was too large to be kept; items that it had are delivered \
+         again when their leases end",
+    )
 }
 
 impl Drop for KeyClaim {
