@@ -86,9 +86,9 @@ fn look(port: u16, server: usize, seen: &Mutex<SeenServers>, is_over: &AtomicBoo
 
 impl SeenServers {
     /// Notes a look at a server. A loss is dated back to the last look at which all was well,
-    /// because it may have come at any time since then. It is not dated back beyond the last change,
-    /// which another server may have made, because the history would then have the two in the wrong
-    /// order.
+    /// because it may have come at any time since then. It is not dated back beyond the last
+    /// change, which another server may have made, because the history would then have the two in
+    /// the wrong order.
     fn take(&mut self, server: usize, is_well: bool) {
         let now = clock::now();
         let (was_well, last) = std::mem::replace(&mut self.servers[server], (is_well, now));

@@ -2,6 +2,7 @@
 
 use super::{Contacts, Ledger};
 use crate::{
+    about::StoredAsk,
     id::{LeaseId, Series},
     reply::{Reply, What},
     request::AskHolder,
@@ -21,26 +22,29 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // An ask that is stored already is answered in the same way and wakes nobody (rule 9).
         let after = self.now.saturating_sub(entry.since);
         if let Some(about) = request.ask.added_to(&entry.about, after) {
-            entry.about = about;
             let apart = self.lease_apart(&entry, request.lease)?;
+            entry.about = about;
             self.set_apart(&mut entry, apart)?;
             self.wake(&entry, What::Asked);
         }
         Ok(Reply::Asked { ticket })
     }
 
-    /// Returns the lease under which a ticket stands once its holder was asked. Where the ticket was
-    /// attached to, this lease follows from the lease of the attach, so that a repetition of the
-    /// attach and its cancel find their grant (rule 9). Elsewhere it is the one that was drawn for
-    /// the ask.
+    /// Returns the lease under which a ticket stands once its holder was asked again. Where the
+    /// ticket was attached to, this lease follows from the lease of the attach, so that a
+    /// repetition of the attach and its cancel find their grant (rule 9). Elsewhere it is the one
+    /// that was drawn for the ask.
     fn lease_apart(&mut self, entry: &Entry, drawn: LeaseId) -> Result<LeaseId, S::Error> {
         // The lease of an attach has a series of its own.
         if Series::from(entry.lease) == entry.ticket.series() {
             return Ok(drawn);
         }
         let apart = entry.lease.apart();
-        let is_free = apart == entry.lease || self.state.lease(apart)?.is_none();
-        Ok(if is_free { apart } else { drawn })
+        // An earlier ask has set the ticket apart. Without one, the client itself drew this number.
+        if apart == entry.lease && !StoredAsk::list(&entry.about).is_empty() {
+            return Ok(apart);
+        }
+        Ok(if self.state.lease(apart)?.is_none() { apart } else { drawn })
     }
 
     /// Puts a ticket under another lease that differs only in its id. The next renewal of the old

@@ -53,7 +53,7 @@ impl Session {
     fn take_answer(&mut self, heard: Heard<'_>, item: BatchPart, reply: Reply) {
         match item {
             BatchPart::OneOff(one_off) => {
-                self.events.push_back(Event::Answer { one_off, reply: Some(reply) })
+                self.events.push_back(Event::Answer { one_off, reply: Some(reply) });
             }
             BatchPart::Lease { lease, tickets } => self.take_lease(heard, lease, &tickets, &reply),
             BatchPart::Tickets { lease, tickets } => {

@@ -58,7 +58,7 @@ impl Session {
         let desk = self.desk(name);
         match item {
             BatchPart::OneOff(one_off) => {
-                self.events.push_back(Event::Answer { one_off, reply: None })
+                self.events.push_back(Event::Answer { one_off, reply: None });
             }
             BatchPart::Lease { lease, tickets } | BatchPart::Tickets { lease, tickets } => {
                 desk.renew_after_failure(lease, now, at);

@@ -20,14 +20,15 @@ function ledger.asked(about, ask, after)
   return said .. table.concat(asks, '', max(#asks - ledger.most_asks + 1, 1))
 end
 
--- Gives the lease under which a ticket stands once its holder was asked. Where the ticket was
+-- Gives the lease under which a ticket stands once its holder was asked again. Where the ticket was
 -- attached to, this lease follows from the lease of the attach, so that a repetition of the attach
 -- and its cancel find their grant.
 function ledger.lease_apart(entry, drawn)
   if ledger.series_of(entry.lease) == ledger.series_of(entry.ticket) then return drawn end
   local apart = ledger.apart(entry.lease)
-  local is_free = apart == entry.lease or not ledger.lease_of(apart)
-  return is_free and apart or drawn
+  -- An earlier ask has set the ticket apart. Without one, the client itself drew this number.
+  if apart == entry.lease and string.find(entry.about, '\29', 1, true) then return apart end
+  return ledger.lease_of(apart) and drawn or apart
 end
 
 -- Puts the ticket under another lease, which differs from the old one only in its id. So the next
@@ -59,8 +60,9 @@ function ledger.ask_holder(ticket, apart, ask)
   if not entry.fence then return ledger.told(entry) end
   local about = ledger.asked(entry.about, ask, max(now - entry.since, 0))
   if about then
+    apart = ledger.lease_apart(entry, apart)
     entry.about = about
-    ledger.set_apart(entry, ledger.lease_apart(entry, apart))
+    ledger.set_apart(entry, apart)
     ledger.wake(entry, 'asked ' .. ticket)
   end
   return 'asked ' .. ticket

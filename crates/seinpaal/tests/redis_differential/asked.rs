@@ -1,5 +1,5 @@
-//! Histories in which the answer to an attach is lost, and the ticket's holder is asked to hand over
-//! before the attach is sent again or given up.
+//! Histories in which the answer to an attach is lost, and the ticket's holder is asked to hand
+//! over before the attach is sent again or given up.
 
 use seinpaal_draw::Draw;
 use seinpaal_proto::{
@@ -35,6 +35,8 @@ fn wanted(event: &Event) -> Option<Ticket> {
 fn attached_and_asked_for(draw: &mut Draw, ticket: Ticket) -> Vec<Sketch> {
     let [own, apart] = [(0xa77ac4, 12), (0xa5c, 2)]
         .map(|(from, n)| LeaseId(u128::from(from + draw.below(n)) << 32));
+    // An ask gives such a number to a lease, and no client of ours draws it.
+    let own = if draw.one_in(4) { LeaseId(own.0 | 0x8000_0000) } else { own };
     let (ttl, margin) = (SECOND, SECOND / 4);
     let about = String::from("another");
     let attach = Attach { ticket, lease: own, ttl, margin, not_after: None, about };

@@ -155,7 +155,8 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
     ("if keeper ~= inbox or what < 3", "if what < 3", Of(SMALL)),
     ("(not attach or ledger.is_by_attach(entry, attach))", "true", Of(SMALL)),
     (" or entry.lease == ledger.apart(lease)", "", Asked),
-    ("return is_free and apart or drawn", "return drawn", Asked),
+    ("return ledger.lease_of(apart) and drawn or apart", "return drawn", Asked),
+    (" and string.find(entry.about, '\\29', 1, true)", "", Asked),
     ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", Of(SMALL)),
     // Mistakes on the plain path.
     ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", Of(CALM)),

@@ -100,8 +100,8 @@ impl KeyClaim {
     }
 
     /// Keeps the answer for a while, and returns it. Where it would be too many bytes together with
-    /// the others, keeps and returns a problem in its place. A new try could take more items, so the
-    /// key is kept all the same.
+    /// the others, keeps and returns a problem in its place. A new try could take more items, so
+    /// the key is kept all the same.
     pub(super) fn keep(&self, made: Result<JsonText, Problem>) -> Result<JsonText, Problem> {
         let mut keys = self.of.lock();
         let bytes = made.as_ref().map_or(0, JsonText::bytes);

@@ -135,7 +135,8 @@ impl PermitTale {
         faults.chain(stops).chain(self.outages.iter().flatten().copied())
     }
 
-    /// Returns the fence that a grant at this moment would get if nobody had set the clock. `None` if there was no grant before the clock was set.
+    /// Returns the fence that a grant at this moment would get if nobody had set the clock. `None`
+    /// if there was no grant before the clock was set.
     ///
     /// A worker notes a grant some time after the store has made it. The grant that was noted
     /// soonest says most about the clock: of the fences less their times, it has the greatest.

@@ -4,7 +4,8 @@ use std::{string::ToString, vec, vec::Vec};
 
 use super::world::*;
 use crate::{
-    About, AskHolder, Cause, HandOverAsk, Outcome, Reply, Request, TicketReply, What, time::SECOND,
+    About, AskHolder, Attach, Cause, HandOverAsk, LeaseId, Outcome, Renew, Reply, Request,
+    TicketReply, What, time::SECOND,
 };
 
 fn asked_for(ticket: u128, lease: u128, by: &str) -> Request {
@@ -128,6 +129,17 @@ fn an_attach_that_is_repeated_after_asks_finds_its_grant() {
     world.send(0, vec![asked_for(1, 72, "eve")]);
     assert_eq!(world.one(2, Request::Attach(attach(1, 80))), ended(1, Cause::Attached));
     assert_eq!(world.attach(3, attach(1, 90)).fence, second);
+}
+
+#[test]
+fn a_lease_whose_number_looks_set_apart_hides_no_ask() {
+    let mut world = World::limited(1);
+    world.take(1, want(1));
+    let lease = LeaseId(lease_of(80).0 | 0x8000_0000);
+    world.attach(2, Attach { lease, ..attach(1, 80) });
+    world.send(0, vec![asked_for(1, 70, "eve")]);
+    let Request::Renew(renew) = renew_all(80, &[1], TTL) else { unreachable!() };
+    assert_eq!(world.one(2, Request::Renew(Renew { lease, ..renew })), Reply::Gone);
 }
 
 #[test]
