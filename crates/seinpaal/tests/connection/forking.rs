@@ -92,7 +92,7 @@ fn a_forked_child_drops_a_pop_of_its_parents_at_once() {
     let waits = waits.lock().expect("nobody panicked").take().expect("the child took its copy");
     runtime.block_on(queue.push("x").into_future()).expect("pushed");
     let item = runtime.block_on(waits).expect("the parent's pop goes on");
-    assert_eq!(&item.payload()[..], b"x");
+    assert_eq!(item.payload(), b"x");
     runtime.block_on(item.acknowledge()).expect("in work");
 }
 

@@ -247,7 +247,7 @@ fn waiter_row(
         wants: wants(seen, waiter),
         priority: waiter.priority,
         waited: age(waiter.waiting_for),
-        estimate: estimate,
+        estimate,
         basis: rests_on,
         reasons,
     }
