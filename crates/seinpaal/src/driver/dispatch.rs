@@ -115,8 +115,8 @@ impl Driver {
     }
 
     fn acquire(&mut self, now: Micros, request: Box<AcquireRequest>) -> Ticket {
-        let wish = self.wish(&request.wanted);
-        let ticket = self.session.acquire(now, &request.wanted.name, wish);
+        let want = self.want(&request.wanted);
+        let ticket = self.session.acquire(now, &request.wanted.name, want);
         self.wait(ticket, request);
         ticket
     }
@@ -126,8 +126,8 @@ impl Driver {
     fn attach(&mut self, now: Micros, request: Box<AcquireRequest>) {
         let wanted = &request.wanted;
         let Some(ticket) = wanted.attach else { return };
-        let wish = self.wish(wanted);
-        let attached = self.session.attach(now, &wanted.name, ticket, wish);
+        let want = self.want(wanted);
+        let attached = self.session.attach(now, &wanted.name, ticket, want);
         self.tell(now);
         match attached {
             Ok(()) => self.wait(ticket, request),
@@ -144,7 +144,7 @@ impl Driver {
         self.waiting.requests.insert(ticket, request);
     }
 
-    fn wish(&self, wanted: &WantedPermits) -> Want {
+    fn want(&self, wanted: &WantedPermits) -> Want {
         Want {
             kind: wanted.kind,
             permits: wanted.permits,
