@@ -17,7 +17,6 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig, hooks::Wal};
 use rustix::fs::{FileType, stat};
-use seinpaal_proto::planted::{Mistake, planted};
 
 use super::{
     directory::Directory,
@@ -197,9 +196,6 @@ fn other_version(path: &Path, version: i32) -> StoreError {
 
 /// Runs a statement whose rows, if it has any, do not matter.
 pub(super) fn run(db: &Connection, sql: &str) -> rusqlite::Result<()> {
-    if planted(Mistake::EmbeddedStepNotWhole) && !sql.starts_with("PRAGMA") {
-        return Ok(());
-    }
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     while rows.next()?.is_some() {}

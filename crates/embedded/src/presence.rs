@@ -28,7 +28,6 @@ use rustix::{
 };
 use seinpaal_proto::{
     Inbox,
-    planted::{Mistake, planted},
 };
 
 use super::{
@@ -68,9 +67,6 @@ impl Presences {
     /// is certain only inside the gate: a client that is just opening the store has not locked its
     /// file yet. A caller that asks outside must ask again inside before it acts on the answer.
     pub(super) fn is_dead(&self, inbox: Inbox) -> bool {
-        if planted(Mistake::EmbeddedDeathUnseen) {
-            return false;
-        }
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = match rfs::openat(self.dir.fd(), inbox.to_string(), flags, Mode::empty()) {
             Ok(file) => File::from(file),

@@ -31,7 +31,6 @@ mod ledger;
 mod memory;
 mod name;
 #[doc(hidden)]
-pub mod planted;
 pub mod queue;
 mod recent_holds;
 mod reply;

@@ -37,8 +37,6 @@ mod schedule;
 mod sent;
 mod series;
 mod tickets;
-#[cfg(feature = "planted")]
-mod unproved;
 mod wants;
 
 use alloc::{

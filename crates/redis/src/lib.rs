@@ -27,8 +27,6 @@ mod list;
 mod named;
 mod need;
 mod open;
-#[cfg(feature = "planted")]
-mod planted;
 mod queue;
 pub mod quorum;
 mod replicas;
@@ -253,12 +251,6 @@ impl OneStep for RedisStore {
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
         Box::pin(self.execute_together(batches))
     }
-}
-
-#[cfg(all(test, feature = "planted"))]
-pub(crate) fn has_in_a_script(text: &str) -> bool {
-    let sources = script::SCRIPTS.iter().map(|row| row.source).chain([queue::pieces::QUEUE]);
-    sources.into_iter().any(|source| source.contains(text))
 }
 
 fn misconfigured(message: &str) -> StoreError {

@@ -195,8 +195,6 @@ impl Scripts {
     }
 
     fn changed(&self, source: String) -> String {
-        #[cfg(feature = "planted")]
-        let source = crate::planted::spoil(source);
         self.mutations
             .iter()
             .fold(source, |source, mutation| source.replacen(&mutation.from, &mutation.to, 1))

@@ -49,29 +49,6 @@ async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: 
     }
 }
 
-/// The first of this many histories on which the scripts and the ledger differ. `crates/planted`
-/// calls this.
-#[cfg(feature = "planted")]
-#[allow(dead_code, reason = "it is called from there")]
-pub(crate) async fn differs(histories: u64) -> Option<String> {
-    let mut bench = Bench::new(None).await;
-    let scales = [
-        ("small", histories, SMALL),
-        ("plain", histories, PLAIN),
-        ("lone", histories, LONE),
-        ("large", histories / 4, LARGE),
-        ("crowded", histories / 4, CROWDED),
-    ];
-    for (size, histories, scale) in scales {
-        for seed in 0..histories {
-            if bench.difference(&history(seed, scale)).await.is_some() {
-                return Some(format!("{size} history {seed} of a queue"));
-            }
-        }
-    }
-    None
-}
-
 #[tokio::test]
 async fn the_scripts_of_queues_do_what_their_ledger_does() {
     compare_many(0..histories(), SMALL).await;

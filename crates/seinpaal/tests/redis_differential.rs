@@ -81,28 +81,6 @@ async fn first_different(
     None
 }
 
-/// The first of this many histories on which the scripts and the ledger differ. `crates/planted`
-/// calls this.
-#[cfg(feature = "planted")]
-#[allow(dead_code, reason = "it is called from there")]
-pub(crate) async fn differs(histories: u64) -> Option<String> {
-    let mut bench = Bench::new(None).await;
-    if let Some(difference) = bench.clocks_differ().await {
-        return Some(difference);
-    }
-    let sizes = [
-        ("small", 0..histories, SMALL),
-        ("calm", 0..histories, CALM),
-        ("large", 0..histories / 4, LARGE),
-    ];
-    for (size, seeds, scale) in sizes {
-        if let Some((seed, _)) = first_different(&mut bench, seeds, scale.into()).await {
-            return Some(format!("{size} history {seed}"));
-        }
-    }
-    None
-}
-
 #[tokio::test]
 async fn scripts_that_are_given_no_time_go_by_the_servers_in_microseconds() {
     assert_eq!(Bench::new(None).await.clocks_differ().await, None);

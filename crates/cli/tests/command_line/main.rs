@@ -17,7 +17,6 @@ mod lease;
 mod manners;
 mod once;
 mod outlets;
-mod planted;
 mod queue_items;
 mod queue_lease;
 mod queue_push;

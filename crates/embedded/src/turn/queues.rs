@@ -3,7 +3,6 @@
 use rusqlite::{OptionalExtension, Result};
 use seinpaal_proto::{
     Contact, Contacts, Inbox, Name,
-    planted::{Mistake, planted},
     queue::{Batch, Replies, Reply, Request, execute},
     time::{Micros, SECOND},
 };
@@ -120,9 +119,6 @@ impl Turn<'_> {
     }
 
     fn queues_worked_at(&self, inbox: Inbox) -> Result<Vec<(i64, Name)>> {
-        if planted(Mistake::QueueEmbeddedDeathKeeps) {
-            return Ok(Vec::new());
-        }
         let mut find = self.db.prepare_cached(OF_WORKER)?;
         let queues =
             find.query_map([bytes(inbox.0)], |row| Ok((row.get(0)?, read_name(row, 1)?)))?;

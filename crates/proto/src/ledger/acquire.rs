@@ -6,7 +6,6 @@ mod terms;
 use super::{Contacts, Ledger};
 use crate::{
     id::LeaseId,
-    planted::{Mistake, planted},
     reply::{Busy, Cause, Grant, Reply},
     request::{Acquire, Enqueue, OnMismatch},
     slots::Slots,
@@ -24,9 +23,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         // The ticket is looked up before `over` is asked: a grant raises the last number of its
         // series, so a ticket that holds would count as released.
-        if let Some(entry) = self.state.entry(want.ticket)?
-            && !planted(Mistake::GrantsARetryAgain)
-        {
+        if let Some(entry) = self.state.entry(want.ticket)? {
             return self.look(entry, want);
         }
         if let Some(cause) = self.over(want.ticket)? {
@@ -156,8 +153,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// served (rule 5).
     fn is_free_for(&mut self, permits: u32, limit: u32) -> Result<bool, S::Error> {
         let fits = permits <= limit.saturating_sub(self.head.held);
-        let passes = planted(Mistake::NewcomerPasses);
-        Ok(fits && self.admits() && (passes || self.state.first_waiter()?.is_none()))
+        Ok(fits && self.admits() && self.state.first_waiter()?.is_none())
     }
 
     fn refusal(&self, want: &Acquire) -> Option<Busy> {

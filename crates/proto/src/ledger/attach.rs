@@ -3,7 +3,6 @@
 use super::{Contacts, Ledger};
 use crate::{
     id::{Fence, LeaseId, Ticket},
-    planted::{Mistake, planted},
     reply::{Cause, Reply, What},
     request::Attach,
     state::{Entry, Standing, State},
@@ -35,9 +34,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Grants the ticket to the new holder (rule 20). An attach is a grant of its own: it ends the
     /// grant before it, and the former holder is told.
     fn hand_over(&mut self, before: Entry, want: &Attach) -> Result<Reply, S::Error> {
-        if planted(Mistake::AttachKeepsTheLease) {
-            return self.share_lease(before, want);
-        }
         self.part(&before)?;
         self.spend(want)?;
         let mut entry = Entry {
@@ -57,13 +53,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.wake(&before, What::Ended(Cause::Attached));
         }
         self.told(&entry)
-    }
-
-    /// Plants a mistake: the ticket answers to two clients.
-    fn share_lease(&mut self, before: Entry, want: &Attach) -> Result<Reply, S::Error> {
-        let lease = before.lease;
-        self.move_under(before.clone(), lease, self.asker, want.ttl, want.margin)?;
-        self.told(&before)
     }
 
     /// Remembers the lease of an attach in the way of a ticket that is over, so that a late copy of

@@ -4,7 +4,6 @@ use super::Ledger;
 use crate::{
     Contacts,
     kind::Kind,
-    planted::{Mistake, planted},
     reply::Reply,
     request::Configure,
     slot_names::SlotNames,
@@ -21,9 +20,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         match change {
             Configure::Limit(limit) => self.pin(limit.get(), SlotNames::none()),
             Configure::Slots(names) => self.pin(names.count(), names.clone()),
-            Configure::Unpin if planted(Mistake::UnpinKeepsTheLimit) => {
-                self.head.stated = self.head.pinned.take();
-            }
             Configure::Unpin => {
                 // There is a name for each slot of the pinned limit, so the names go with it.
                 (self.head.pinned, self.head.names) = (None, SlotNames::none());

@@ -3,7 +3,6 @@
 use super::{Contact, Contacts, Ledger, MOST_MEMORIES};
 use crate::{
     id::{LeaseId, Ticket},
-    planted::{Mistake, planted},
     reply::{Cause, What},
     request::DIGEST_MASK,
     state::{Entry, Lease, Memory, Standing, State},
@@ -133,9 +132,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     /// Returns why a ticket that neither holds nor waits is over; `None` if it may still come.
     pub(super) fn over(&mut self, ticket: Ticket) -> Result<Option<Cause>, S::Error> {
-        if planted(Mistake::ForgetsTickets) {
-            return Ok(None);
-        }
         let memory = self.state.memory(ticket.series())?;
         Ok(memory.and_then(|memory| memory.cause(ticket.number())))
     }

@@ -3,7 +3,6 @@
 use super::{Contacts, Ledger};
 use crate::{
     id::{LeaseId, Ticket},
-    planted::{Mistake, planted},
     reply::{Cause, Reply, What},
     slots::Slots,
     state::{Entry, Standing, State},
@@ -61,11 +60,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         }
         self.leave(entry)?;
         self.close(entry, cause)?;
-        if entry.inbox != self.asker && !planted(Mistake::ReleasesUntold) {
+        if entry.inbox != self.asker {
             self.wake(entry, What::Ended(cause));
-        }
-        if planted(Mistake::FreesWithoutServing) {
-            return Ok(());
         }
         self.settle()
     }
@@ -75,7 +71,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// it. After a cancel nobody may have known of the hold, and a ticket that changes hands goes
     /// on.
     fn note_length(&mut self, entry: &Entry) {
-        if matches!(entry.standing, Standing::Holding { .. }) && !planted(Mistake::HoldsUntold) {
+        if matches!(entry.standing, Standing::Holding { .. }) {
             self.head.recent = self.head.recent.with(self.now.saturating_sub(entry.since));
         }
     }
@@ -115,7 +111,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn refuse_later(&mut self, ticket: Ticket, remember: Micros) -> Result<(), S::Error> {
         // A ticket that is still here is another client's by now. The ledger cannot also note it as
         // over.
-        if planted(Mistake::CancelRaisesNothing) || self.state.entry(ticket)?.is_some() {
+        if self.state.entry(ticket)?.is_some() {
             return Ok(());
         }
         // The first cause stays, so that the ledger tells how the ticket ended, and not that it was

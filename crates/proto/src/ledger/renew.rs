@@ -6,7 +6,6 @@ use super::{Contact, Contacts, Ledger};
 use crate::{
     about::{HandOverAsk, StoredAsk},
     id::{Inbox, LeaseId, Ticket},
-    planted::{Mistake, planted},
     reply::{Cause, Reply, TicketReply},
     request::{Renew, Whom},
     state::{Entry, Lease, Standing, State},
@@ -45,7 +44,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // A parked waiter counts as a difference, too: the renewal shows that its client listens,
         // but only a request of its own puts it back into the order of service.
         let agrees = (lease.members, lease.digest, lease.parked) == (members, digest, 0);
-        if !agrees && !planted(Mistake::RenewsWhatDiffers) {
+        if !agrees {
             return Ok(Reply::Differs);
         }
         self.extend(lease, renew.ttl, renew.margin, self.asker)?;
@@ -93,7 +92,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if entry.inbox == self.asker && entry.lease != renew.lease && !asks.is_empty() {
             held.is_apart = true;
             self.renew_apart(&entry, renew)?;
-        } else if entry.inbox == self.asker || planted(Mistake::RenewsWhatChangedHands) {
+        } else if entry.inbox == self.asker {
             held.is_moved = true;
             self.move_under(entry, renew.lease, self.asker, renew.ttl, renew.margin)?;
         } else if self.asker.is_some() {

@@ -33,7 +33,6 @@ use crate::{
     id::Inbox,
     ledger::{Contact, Contacts},
     name::Name,
-    planted::{Mistake, planted},
     time::{Micros, SECOND, UNBOUNDED},
 };
 
@@ -139,7 +138,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         match known {
             // A repetition is answered even after the deadline, because answering again changes
             // nothing.
-            Some(known) if known.number == batch.number && !planted(Mistake::QueueRepeats) => {
+            Some(known) if known.number == batch.number => {
                 self.repeat(known, batch)
             }
             _ if is_over || self.now > batch.not_after => {

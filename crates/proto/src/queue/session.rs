@@ -40,7 +40,6 @@ use super::{
 use crate::{
     id::{Inbox, mix},
     name::Name,
-    planted::{Mistake, planted},
     session::{CallFailure, CallId, SessionConfig},
     time::Micros,
 };
@@ -142,7 +141,6 @@ impl Session {
         match wakeup.what {
             What::Called => self.look_by(now),
             What::Watch { look_in } => self.look_by(now + look_in),
-            What::Lost(_) if planted(Mistake::QueueLossUnheard) => {}
             What::Lost(delivery) => self.take_loss(delivery),
         }
     }

@@ -15,7 +15,6 @@ use super::{
 use crate::{
     id::{Fence, Ticket},
     name::Name,
-    planted::{Mistake, planted},
     reply::Grant,
     slot_names::SlotNames,
     slots::Slots,
@@ -57,13 +56,7 @@ impl Session {
         if !record.is_attaching && matches!(record.phase, Phase::Asking | Phase::Waiting) {
             record.was_queued = true;
             self.note_whose_it_was(&name);
-            #[cfg(feature = "planted")]
-            let age = self.place_age(now, &name);
             self.note_grant(&name, ticket, granted);
-            #[cfg(feature = "planted")]
-            if planted(Mistake::HandsOverUnproved) || planted(Mistake::DangerBeforeRenewal) {
-                self.hand_over_unproved(now, &name, ticket, age);
-            }
             self.expect_proof(now, &name, ticket);
             self.plan(&name);
             self.look_at(now, &name);
@@ -159,7 +152,6 @@ impl Session {
         if record.phase != Phase::Held {
             return;
         }
-        let valid_for = valid_for.filter(|_| !planted(Mistake::SilenceIsNoLoss));
         let ttl = record.want.ttl;
         let certain = valid_for.map(|valid_for| valid_for.saturating_sub(config.margin(ttl)));
         let before = record.alarm_at();

@@ -14,7 +14,6 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Mistake, planted},
     request::Enqueue,
     time::{MILLISECOND, Micros, SECOND},
 };
@@ -70,9 +69,6 @@ impl Session {
             BatchPart::Ahead { .. } => {} // the ticket waits on
             BatchPart::Places => self.bear_silence_in_line(now, at, name, failure),
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
-                if planted(Mistake::AsksOnce) {
-                    return self.refuse(name, ticket, AcquireRefusal::Store);
-                }
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
                 }

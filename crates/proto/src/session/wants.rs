@@ -10,7 +10,6 @@ use super::{
 use crate::{
     id::Ticket,
     name::Name,
-    planted::{Mistake, planted},
     reply::Cause,
     request::Request,
     slots::Slots,
@@ -82,7 +81,7 @@ impl Session {
         let desk = self.desk(&name);
         // The store cannot know of a ticket about which nothing was sent.
         let is_unsent = desk.records.get(&ticket).is_some_and(|record| record.sent_at.is_none());
-        if is_unsent || planted(Mistake::CancelsNothing) {
+        if is_unsent {
             self.forget(&name, ticket);
         } else {
             self.with(now, ticket, |record| record.leave(now, TicketExit::Cancel));

@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_proto::planted::{Mistake, planted};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
@@ -38,9 +37,6 @@ pub(super) async fn keep(shared: Arc<ConnectionState>) {
 impl ConnectionState {
     pub(super) async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
         let (id, mut link) = self.open_where_it_is().await?;
-        if planted(Mistake::RedisDeafAfterACut) && id > 0 {
-            let _ = link.commands.unsubscribe(self.options.keys.channel(self.options.inbox)).await;
-        }
         // The number is noted now, so that replicas that go away before the first grant are an
         // outage and not a mistake in the URL.
         let replicated = self.options.endpoint.options().replicated;

@@ -16,31 +16,37 @@ use super::{
 const FIRST_DRAWN: u64 = 4;
 
 #[tokio::test]
+#[ignore = "mutates the scripts, which takes minutes: nightly runs it"]
 async fn a_mistake_in_a_script_does_not_stay_hidden() {
     no_mistake_stays_hidden(MISTAKES).await;
 }
 
 #[tokio::test]
+#[ignore = "mutates the scripts, which takes minutes: nightly runs it"]
 async fn a_mistake_where_somebody_comes_to_a_line_does_not_stay_hidden() {
     no_mistake_stays_hidden(ENTERING).await;
 }
 
 #[tokio::test]
+#[ignore = "mutates the scripts, which takes minutes: nightly runs it"]
 async fn a_mistake_where_somebody_leaves_a_line_does_not_stay_hidden() {
     no_mistake_stays_hidden(LEAVING).await;
 }
 
 #[tokio::test]
+#[ignore = "mutates the scripts, which takes minutes: nightly runs it"]
 async fn a_mistake_between_lines_and_rows_does_not_stay_hidden() {
     no_mistake_stays_hidden(OF_ROWS).await;
 }
 
 #[tokio::test]
+#[ignore = "mutates the scripts, which takes minutes: nightly runs it"]
 async fn a_mistake_where_what_is_renewed_stands_apart_does_not_stay_hidden() {
     no_mistake_stays_hidden(APART).await;
 }
 
 #[tokio::test]
+#[ignore = "mutates the scripts, which takes minutes: nightly runs it"]
 async fn a_mistake_where_sizes_differ_does_not_stay_hidden() {
     no_mistake_stays_hidden(OF_SIZES).await;
 }

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use super::{Ledger, order::rank};
 use crate::{
     ledger::Contacts,
-    planted::{Mistake, planted},
     queue::{
         item::{Delivery, Ending, Item, PastDelivery, Standing},
         reply::Reply,
@@ -82,7 +81,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     ) -> Result<Reply, S::Error> {
         let id = item.id;
         item.history.push(PastDelivery { attempt: item.attempt, at: self.now, ending });
-        if item.attempt < item.most + u32::from(planted(Mistake::QueueUncounted)) {
+        if item.attempt < item.most {
             self.put_back(item, delay)?;
             return Ok(Reply::Returned { id });
         }
@@ -94,9 +93,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn put_back(&mut self, mut item: Item, delay: Micros) -> Result<(), S::Error> {
         if delay == 0 {
-            if planted(Mistake::QueuePlaceLost) {
-                item.rank = rank(self.next_number(), &item);
-            }
             // The item has its old rank, so it stands where it stood before.
             return self.make_ready(item);
         }

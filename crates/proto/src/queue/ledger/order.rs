@@ -10,7 +10,6 @@ use super::{AGING, Ledger};
 use crate::{
     ledger::Contacts,
     name::Name,
-    planted::{Mistake, planted},
     queue::{
         item::{Item, ItemId, Standing},
         state::{Group, State},
@@ -98,8 +97,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn has_room(&self, counts: &Group) -> bool {
-        let more = u32::from(planted(Mistake::QueueGroupOneMore));
-        self.head.group_limit.is_none_or(|limit| counts.in_work < limit + more)
+        self.head.group_limit.is_none_or(|limit| counts.in_work < limit)
     }
 
     /// Returns the next item to deliver. It passes over the items of groups that have been full

@@ -4,7 +4,6 @@
 use super::{CALL_WAIT, Ledger, PLACE_TTL};
 use crate::{
     ledger::{Contact, Contacts},
-    planted::{Mistake, planted},
     queue::{
         item::Standing,
         reply::What,
@@ -137,7 +136,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // At least 1: with 0 the worker would look again in the same microsecond.
         let look_in = at.saturating_sub(self.now).max(1);
         let will_look = self.head.watch == Some(first.inbox)
-            && (self.head.watch_at <= at || planted(Mistake::QueueWatchUntold))
+            && self.head.watch_at <= at
             && self.head.watch_at > self.now;
         if first.inbox != self.asker && will_look {
             return Ok(None);

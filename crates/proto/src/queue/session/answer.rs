@@ -9,7 +9,6 @@ use super::{
     work::HeldDelivery,
 };
 use crate::{
-    planted::{Mistake, planted},
     queue::{
         item::Delivery,
         reply::{Popped, Replies, Reply, Snapshot},
@@ -147,7 +146,7 @@ impl Session {
     fn proof(&mut self, heard: Heard, ttl: Micros, valid_for: Option<Micros>) -> LeaseProof {
         // A pop that is sent again is answered with the time that is left of the leases then. So
         // its answer counts from the call that was answered, and not from the first one.
-        let at = if planted(Mistake::QueueFromReply) { heard.now } else { heard.at };
+        let at = heard.at;
         let certain = self.certain(ttl, valid_for);
         // All items get the same draw, so that they are due for renewal together.
         let renew_at = next_renewal(at, ttl, certain, self.draw());

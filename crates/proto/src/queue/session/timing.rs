@@ -3,7 +3,6 @@
 
 use super::{Session, event::PopId};
 use crate::{
-    planted::{Mistake, planted},
     queue::ledger::PLACE_TTL,
     time::{MILLISECOND, Micros, SECOND},
 };
@@ -44,9 +43,6 @@ impl Session {
     /// Notes that the store has given this session a place in line, or has renewed it.
     pub(super) fn stand_in_line(&mut self, now: Micros) {
         let draw = self.draw();
-        if planted(Mistake::QueueHintLost) {
-            self.look_at = None;
-        }
         // A call or a request to watch may have come while the answer was under way. The earlier
         // look that it asked for stays planned. Otherwise the session looks after a third of the
         // time, so that a failed look leaves time for more. The draw spreads the looks of workers

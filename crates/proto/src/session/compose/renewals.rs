@@ -16,7 +16,6 @@ use super::{
 use crate::{
     id::{LeaseId, Ticket},
     name::Name,
-    planted::{Mistake, planted},
     request::{Batch, Renew, Request, Whom},
     time::Micros,
 };
@@ -110,9 +109,6 @@ impl Session {
     pub(super) fn draft_places(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let ttl = self.config.waiter_ttl;
         let desk = self.desk(name);
-        if planted(Mistake::WaitsForWakeups) {
-            desk.waiters_due = None;
-        }
         // Places that are due soon go along with other requests, which saves a call.
         if desk.waiters_due.is_none_or(|due| due > now + ttl / 12) || draft.is_full() {
             return;
