@@ -1,5 +1,4 @@
 //! The documents are true of the tree, and fit together.
 
 mod pages;
-mod promises;
 mod tree;

@@ -1,5 +1,5 @@
 //! The pages of README and docs/ fit together: links lead somewhere, the site has every page, and
-//! lines and table cells are short.
+//! the source files that pages name are there.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,20 +8,9 @@ use std::{
 
 use super::tree::{files, in_backquotes, root, text};
 
-/// The longest line of prose, in characters.
-const WIDTH: usize = 100;
-/// Pages whose lines may be longer: a page that a command prints, and the list of pages.
-const PRINTED: [&str; 2] = ["docs/internals/proof/conformance.md", "docs/SUMMARY.md"];
 /// Pages that stand beside the code that they describe.
 const BESIDE: [&str; 4] =
     ["bench/permits/README.md", "bench/queues/README.md", "packages/README.md", "python/README.md"];
-
-/// The most characters that a reader sees in one cell of a table. A longer text is a paragraph, and
-/// belongs under a heading or into a list.
-const CELL: usize = 100;
-/// Pages with tables that a command prints, besides [`PRINTED`].
-const PRINTED_TABLES: [&str; 2] =
-    ["docs/internals/measurements.md", "docs/internals/proof/planted.md"];
 
 /// Every page, by its path from the root.
 fn pages() -> BTreeMap<String, String> {
@@ -135,70 +124,4 @@ fn source_files_that_pages_name_are_there() {
     assert!(named.len() > 20, "only {} files are named", named.len());
     let missing: Vec<_> = named.iter().filter(|(_, file)| !root().join(file).exists()).collect();
     assert!(missing.is_empty(), "named but not there: {missing:?}");
-}
-
-/// A line that can be wrapped: neither a row of a table nor one long word.
-fn can_be_wrapped(line: &str) -> bool {
-    let text = line.trim_start().trim_start_matches(['-', '*', '>', '#']).trim();
-    !line.trim_start().starts_with('|') && text.contains(' ') && !line.starts_with('#')
-}
-
-/// The cells of a row, as a reader sees them: a link counts with its text only.
-fn cells(row: &str) -> Vec<String> {
-    let inside = row.trim().trim_matches('|').replace("\\|", "\u{2502}");
-    let seen = |cell: &str| -> String {
-        let mut parts = cell.split("](");
-        let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |seen, rest| seen + rest.split_once(')').map_or(rest, |(_, after)| after))
-    };
-    inside.split('|').map(|cell| seen(cell.trim())).collect()
-}
-
-/// The cells of a page's tables that are longer than a phrase.
-fn paragraphs_in_cells(text: &str) -> Vec<String> {
-    let rows = prose(text).filter(|line| line.starts_with('|'));
-    rows.flat_map(cells).filter(|cell| cell.chars().count() > CELL).collect()
-}
-
-#[test]
-fn no_paragraph_stands_in_a_cell_of_a_table() {
-    let pages = pages();
-    let is_written = |page: &String| {
-        !PRINTED.contains(&page.as_str()) && !PRINTED_TABLES.contains(&page.as_str())
-    };
-    let of_page = |(page, text): (&String, &String)| -> Vec<String> {
-        paragraphs_in_cells(text).into_iter().map(|cell| format!("{page}: {cell}")).collect()
-    };
-    let found: Vec<String> =
-        pages.iter().filter(|(page, _)| is_written(page)).flat_map(of_page).collect();
-    assert!(found.is_empty(), "{} cells:\n{}", found.len(), found.join("\n"));
-}
-
-#[test]
-fn a_paragraph_in_a_cell_is_found_and_neither_a_long_link_nor_code_is_taken_for_one() {
-    let long = "word ".repeat(30);
-    assert_eq!(paragraphs_in_cells(&format!("| a | {long}|\n")).len(), 1);
-    assert_eq!(
-        paragraphs_in_cells(&format!("| a | [b](https://{}) |\n", "c".repeat(200))).len(),
-        0
-    );
-    assert_eq!(paragraphs_in_cells(&format!("```\n| {long} |\n```\n")).len(), 0);
-    assert_eq!(cells("| `seq \\| xargs` | b |").len(), 2);
-}
-
-#[test]
-fn prose_is_wrapped_at_100_columns() {
-    let is_long = |line: &&str| line.chars().count() > WIDTH && can_be_wrapped(line);
-    let of_page = |(page, text): (&String, &String)| -> Vec<String> {
-        prose(text).filter(is_long).map(|line| format!("{page}: {line}")).collect()
-    };
-    let pages = pages();
-    let written = pages.iter().filter(|(page, _)| !PRINTED.contains(&page.as_str()));
-    let long: Vec<String> = written.flat_map(of_page).collect();
-    assert!(
-        long.is_empty(),
-        "{} lines, such as\n{}",
-        long.len(),
-        long[..long.len().min(9)].join("\n")
-    );
 }
