@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -143,7 +144,8 @@ def new_page(browser, request):
     yield new_page
     for at, page in enumerate(pages):
         if getattr(request.node, "failed", False):
-            page.screenshot(path=TARGET / "e2e-pictures" / f"{request.node.name}-{at}.png", full_page=True)
+            name = re.sub(r"\W+", "-", f"{request.node.name}-{at}")
+            page.screenshot(path=TARGET / "e2e-pictures" / f"{name}.png", full_page=True)
         page.context.close()
 
 
