@@ -1,5 +1,4 @@
-//! Tests of `serve`: the advice of a program that was built without it, and a first look at its
-//! pages.
+//! Tests of `serve`: the advice of a program that was built without it, and its signals.
 
 use super::support::World;
 
@@ -20,18 +19,6 @@ fn pages_for_others_than_this_machine_need_tokens() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(64), "{err}");
     assert!(err.contains("--token-file") && err.lines().count() == 1, "{err}");
-}
-
-#[cfg(feature = "serve")]
-#[test]
-fn what_the_guide_has_typed_leads_to_a_page_that_says_who_holds_and_why_somebody_waits() {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/first-look");
-    let output =
-        std::process::Command::new(script).arg(super::support::program()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("its page says why one waits"), "{said}");
-    assert!(said.contains("Full: 1 of 1 held. 1 has waited for"), "{said}");
 }
 
 /// Starts `serve`, and returns it with its address.
