@@ -27,16 +27,14 @@ mod database;
 mod directory;
 mod disk;
 mod facts;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub mod fuzzing;
 mod gate;
 mod glance;
 mod hangup;
 mod inbox;
 mod index;
 mod line;
-mod list;
+#[doc(hidden)] // used by fuzz/
+pub mod list;
 mod log;
 mod name_state;
 mod network;
@@ -48,16 +46,20 @@ mod record;
 #[cfg(feature = "rigged")]
 mod rigged;
 mod rights;
-mod rows;
+#[doc(hidden)] // used by fuzz/
+pub mod rows;
 mod seam;
 mod small;
 mod socket;
 mod stay;
-mod tables;
-mod trouble;
+#[doc(hidden)] // used by fuzz/
+pub mod tables;
+#[doc(hidden)] // used by fuzz/
+pub mod trouble;
 mod turn;
 mod watch;
-mod wire;
+#[doc(hidden)] // used by fuzz/
+pub mod wire;
 mod worker;
 
 use std::{

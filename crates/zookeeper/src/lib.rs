@@ -16,15 +16,14 @@ mod call;
 mod core;
 mod ensemble;
 mod error;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub mod fuzzing;
 mod header;
 mod link;
 mod list;
-mod paths;
+#[doc(hidden)] // used by fuzz/
+pub mod paths;
 mod recorder;
-mod replica;
+#[doc(hidden)] // used by fuzz/
+pub mod replica;
 #[cfg(feature = "rigged")]
 mod rigged;
 mod session_task;
@@ -34,7 +33,8 @@ mod tests;
 mod time;
 mod transaction;
 mod watches;
-mod write;
+#[doc(hidden)] // used by fuzz/
+pub mod write;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
