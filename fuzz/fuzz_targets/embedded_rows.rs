@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seinpaal::fuzzing::run("embedded_rows", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seinpaal_fuzz::run("embedded_rows", bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seinpaal::fuzzing::run("redis_reply", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seinpaal_fuzz::run("redis_reply", bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seinpaal::fuzzing::run("url", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seinpaal_fuzz::run("url", bytes));

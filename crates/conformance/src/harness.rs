@@ -21,8 +21,12 @@ use seinpaal::store::{BoxFuture, NewsSender, Store};
 use seinpaal_proto::{Contact, Inbox, time::Micros};
 
 pub use self::{
-    cluster::ClusterHarness, embedded::EmbeddedHarness, memory::MemoryHarness,
-    quorum::QuorumHarness, redis::RedisHarness, sentinel::SentinelHarness,
+    cluster::ClusterHarness,
+    embedded::{EmbeddedHarness, forbid_scans},
+    memory::MemoryHarness,
+    quorum::QuorumHarness,
+    redis::RedisHarness,
+    sentinel::SentinelHarness,
     zookeeper::ZookeeperHarness,
 };
 

@@ -26,7 +26,7 @@ mod stage;
 pub use client::InboxClient;
 pub use harness::{
     Ability, ClusterHarness, EmbeddedHarness, Harness, MemoryHarness, QuorumHarness, RedisHarness,
-    SentinelHarness, ZookeeperHarness,
+    SentinelHarness, ZookeeperHarness, forbid_scans,
 };
 pub use list::{CASES, Case};
 pub use queue::{QUEUE_CASES, cases as queue_cases};

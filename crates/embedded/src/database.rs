@@ -97,8 +97,6 @@ pub(super) fn open(
     BESIDE.iter().for_each(|file| dir.rights().bestow_group(dir.fd(), file));
     refuse_if_moved(dir)?;
     let log_pages = watch_log(&mut db).map_err(trouble)?;
-    #[cfg(feature = "rigged")]
-    crate::rigged::forbid_scans(&mut db).map_err(trouble)?;
     Ok(Database { path, true_path, db, log_pages })
 }
 

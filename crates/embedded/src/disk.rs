@@ -43,10 +43,8 @@ pub(super) trait Disk: Send {
 }
 
 /// A disk that a test watches.
-#[cfg(any(test, feature = "rigged"))]
 pub(super) struct WatchedDisk<F>(pub(super) F);
 
-#[cfg(any(test, feature = "rigged"))]
 impl<F: FnMut() -> io::Result<()> + Send> Disk for WatchedDisk<F> {
     fn sync(&mut self) -> Result<(), DiskFailure> {
         self.0().map_err(DiskFailure::NotDone)

@@ -15,7 +15,6 @@ use std::{
     time::Duration,
 };
 
-
 use rustix::{
     fs::{
         FlockOperation, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, flock, fstat, ftruncate,

@@ -27,37 +27,38 @@ mod database;
 mod directory;
 mod disk;
 mod facts;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub mod fuzzing;
 mod gate;
 mod glance;
 mod hangup;
 mod inbox;
 mod index;
 mod line;
-mod list;
+#[doc(hidden)] // used by fuzz/
+pub mod list;
 mod log;
 mod name_state;
 mod network;
+mod open_options;
 mod opening;
 mod pages;
 mod parts;
 mod presence;
 mod record;
-#[cfg(feature = "rigged")]
-mod rigged;
 mod rights;
-mod rows;
+#[doc(hidden)] // used by fuzz/
+pub mod rows;
 mod seam;
 mod small;
 mod socket;
 mod stay;
-mod tables;
-mod trouble;
+#[doc(hidden)] // used by fuzz/
+pub mod tables;
+#[doc(hidden)] // used by fuzz/
+pub mod trouble;
 mod turn;
 mod watch;
-mod wire;
+#[doc(hidden)] // used by fuzz/
+pub mod wire;
 mod worker;
 
 use std::{
@@ -77,6 +78,8 @@ use seinpaal_proto::Inbox;
 use tokio::sync::oneshot;
 
 pub use self::directory::default_dir;
+#[doc(hidden)]
+pub use self::open_options::OpenOptions;
 use self::{
     bell::Bell,
     disk::AnswerTo,
@@ -85,9 +88,7 @@ use self::{
     stay::Stay,
     worker::{StoreJob, StoreThread},
 };
-use seinpaal_store::{
-    Certainty, NewsSender, Reading, StoreError, StoreErrorKind, clock::Clock, room::Room,
-};
+use seinpaal_store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, room::Room};
 
 /// The target under which events are logged. It is the path by which users of the crate `seinpaal`
 /// know this store.
@@ -130,7 +131,7 @@ impl EmbeddedStore {
     /// A child that was forked and did not execute another program shares nothing of the store. Its
     /// calls are answered with an error, and if it drops the store, the store stays its parent's.
     pub fn open(dir: &Path, inbox: Inbox, news: NewsSender) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(dir, Clock::System, inbox, news, None)
+        Self::open_with(dir, OpenOptions::default(), inbox, news)
     }
 
     /// Opens the store as [`open`](Self::open) does, on a thread of the current tokio runtime and

@@ -7,7 +7,7 @@ use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Ticket, Wakeup, queue
 
 /// A place in line.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum LineOf {
+pub enum LineOf {
     /// A place in the line for permits of this name. The client watches the holders.
     Permits(Name),
     /// A place in the line for items of this queue. The client watches the workers.

@@ -9,7 +9,7 @@ use super::{rows::read_name, tables};
 const ROWS: u32 = 64;
 
 /// Returns the names that start with `prefix`, in order.
-pub(super) fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
+pub fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
     let small = "SELECT name FROM small WHERE name >= ?1 ORDER BY name";
     let all = "SELECT name FROM name WHERE name >= ?1 UNION ALL
         SELECT name FROM small WHERE name >= ?1 ORDER BY name";
@@ -17,7 +17,7 @@ pub(super) fn names(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>
 }
 
 /// Returns the queues whose names start with `prefix`, in order.
-pub(super) fn queues(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
+pub fn queues(db: &Connection, prefix: &str) -> rusqlite::Result<Vec<Name>> {
     if !tables::are_all_there(db)? {
         return Ok(Vec::new());
     }

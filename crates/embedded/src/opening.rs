@@ -15,9 +15,10 @@ use tokio::sync::oneshot;
 use super::{
     EmbeddedStore, LOOK, TARGET,
     bell::Bell,
-    disk::{Disk, DiskThread},
+    disk::{Disk, DiskThread, WatchedDisk},
     gate::GateWait,
     log::LogOnDisk,
+    open_options::OpenOptions,
     parts::{Parts, Signs},
     stay::Stay,
     thread_is_gone, thread_of_store, trouble,
@@ -31,17 +32,20 @@ const ALONE: Duration = Duration::from_millis(20);
 type Opened = Result<(Signs, Reading), StoreError>;
 
 impl EmbeddedStore {
-    /// Opens the store by a thread of its own, and blocks until it is open.
-    pub(super) fn open_with(
+    /// Opens the store as [`open`](Self::open) does, with options for tests.
+    ///
+    /// # Errors
+    /// As with [`open`](Self::open).
+    #[doc(hidden)]
+    pub fn open_with(
         dir: &Path,
-        clock: Clock,
+        options: OpenOptions,
         inbox: Inbox,
         news: NewsSender,
-        disk: Option<Box<dyn Disk>>,
     ) -> Result<Arc<Self>, StoreError> {
         let (tell, opened) = mpsc::channel();
         let tell = move |done| tell.send(done).is_ok();
-        let opening = OpeningStore::begin(dir, clock, inbox, news, disk, tell)?;
+        let opening = OpeningStore::begin(dir, options, inbox, news, tell)?;
         let done = is_opened(&opened, &opening.wait)?;
         Ok(opening.end(done, true))
     }
@@ -60,7 +64,7 @@ impl EmbeddedStore {
         }
         let (tell, mut opened) = oneshot::channel();
         let tell = move |done| tell.send(done).is_ok();
-        let opening = OpeningStore::begin(dir, Clock::System, inbox, news, None, tell)?;
+        let opening = OpeningStore::begin(dir, OpenOptions::default(), inbox, news, tell)?;
         loop {
             match tokio::time::timeout(LOOK, &mut opened).await {
                 Ok(Ok(done)) => return Ok(opening.end(done?, true)),
@@ -114,10 +118,9 @@ impl OpeningStore {
     /// received it.
     fn begin(
         dir: &Path,
-        clock: Clock,
+        options: OpenOptions,
         inbox: Inbox,
         news: NewsSender,
-        disk: Option<Box<dyn Disk>>,
         tell: impl FnOnce(Opened) -> bool + Send + 'static,
     ) -> Result<Self, StoreError> {
         let bell = Arc::new(Bell::new().map_err(trouble::at(dir))?);
@@ -126,13 +129,22 @@ impl OpeningStore {
         let room = Arc::new(Room::new());
         let place_of_work = Arc::clone(&room);
         let (place, waits, rung) = (dir.to_owned(), Arc::clone(&wait), Arc::clone(&bell));
+        let OpenOptions { clock, sync, on_connection, looks_only_when_told } = options;
         let live = move || match Parts::open(&place, clock, inbox, waits) {
-            Ok((parts, signs)) => {
-                let log = || Box::new(LogOnDisk::new(parts.database().to_owned())) as _;
-                let disk_thread = DiskThread::new(&place, disk.unwrap_or_else(log));
+            Ok((mut parts, signs)) => {
+                if let Some(on_connection) = on_connection {
+                    on_connection(parts.connection());
+                }
+                let disk: Box<dyn Disk> = match sync {
+                    Some(sync) => Box::new(WatchedDisk(sync)),
+                    None => Box::new(LogOnDisk::new(parts.database().to_owned())),
+                };
+                let disk_thread = DiskThread::new(&place, disk);
                 // If the caller has given up waiting, the signs are dropped with the channel.
                 if tell(Ok((signs, parts.read_clock()))) {
-                    StoreThread::new(parts, news, inside, rung, disk_thread).run(&place_of_work);
+                    let mut thread = StoreThread::new(parts, news, inside, rung, disk_thread);
+                    thread.look_only_when_told(looks_only_when_told);
+                    thread.run(&place_of_work);
                 }
             }
             // A caller that has given up needs no error.

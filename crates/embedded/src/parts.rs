@@ -97,6 +97,10 @@ impl Parts {
         &self.database.true_path
     }
 
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.database.db
+    }
+
     pub(super) fn read_clock(&self) -> Reading {
         // The client's clock is read first, so that its instant lies before the reading of the
         // store's clock.

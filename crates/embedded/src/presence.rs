@@ -26,9 +26,7 @@ use rustix::{
     fs::{self as rfs, FlockOperation, Mode, OFlags, flock},
     io::Errno,
 };
-use seinpaal_proto::{
-    Inbox,
-};
+use seinpaal_proto::Inbox;
 
 use super::{
     directory::Directory,

@@ -5,7 +5,7 @@ mod entries;
 mod head;
 mod leases;
 mod memories;
-pub(super) mod queue;
+pub mod queue;
 #[cfg(test)]
 pub(super) mod tests;
 mod whole;
@@ -16,13 +16,12 @@ use seinpaal_proto::{
 };
 
 use self::head::HeadRow;
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) use self::head::head_columns;
+pub use self::head::head_columns;
 pub(super) use self::head::{SCHEMA, schema_large};
 use super::tables;
 
 /// The state of one name. SQLite's numbers are signed; all of ours are below 2^53.
-pub(super) struct Rows<'a> {
+pub struct Rows<'a> {
     db: &'a Connection,
     name: &'a str,
     /// `None` until the name has a row.
@@ -30,7 +29,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
+    pub fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
         if !tables::are_all_there(db)? {
             return Ok(Self { db, name: name.as_str(), id: None });
         }

@@ -14,8 +14,7 @@ pub(super) const ALL: i32 = 10;
 pub(super) const FEW: i32 = 11;
 
 /// Returns the definitions of every table, for tests without a store.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn schema() -> String {
+pub fn schema() -> String {
     format!("{SCHEMA}{}", schema_large())
 }
 

@@ -75,7 +75,7 @@ pub(super) fn strange(path: &Path, stranger: Stranger) -> StoreError {
 }
 
 /// Makes the error for a database about which SQLite refused something.
-pub(super) fn sql(path: &Path, certainty: Certainty, error: rusqlite::Error) -> StoreError {
+pub fn sql(path: &Path, certainty: Certainty, error: rusqlite::Error) -> StoreError {
     let (kind, advice) = sql_advice(path, &error);
     let message = format!("cannot use {}: {advice}", path.display());
     StoreError::new(kind, certainty, message).caused_by(error)

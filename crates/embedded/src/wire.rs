@@ -10,7 +10,7 @@ mod queues;
 use seinpaal_proto::{Cause, Fence, Inbox, Name, Ticket, Wakeup, What, queue, time::UNBOUNDED};
 
 use super::line::LineOf;
-pub(super) use queues::encode_queue_wakeups;
+pub use queues::encode_queue_wakeups;
 
 const VERSION: u8 = 1;
 /// The longest datagram. If the news are longer, the receiver is told to look for itself.
@@ -30,7 +30,7 @@ const ASKED: u8 = 3;
 
 /// A message from one client to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Message {
+pub enum Message {
     /// These tickets of one name have changed.
     Wakeups(Vec<Wakeup>),
     /// A queue has changed.
@@ -45,7 +45,7 @@ pub(super) enum Message {
 }
 
 /// Encodes wakeups that are all for one inbox and about one name.
-pub(super) fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
+pub fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
     let mut bytes = start(WAKEUPS, name);
     for wakeup in wakeups {
         bytes.extend(wakeup.ticket.0.to_be_bytes());
@@ -54,7 +54,7 @@ pub(super) fn encode_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
     or_look_again(bytes)
 }
 
-pub(super) fn encode_watch(line_of: &LineOf) -> Vec<u8> {
+pub fn encode_watch(line_of: &LineOf) -> Vec<u8> {
     match line_of {
         LineOf::Permits(name) => start(WATCH, name),
         LineOf::Items(name) => start(WATCH_WORKERS, name),
@@ -93,7 +93,7 @@ fn encode_what(bytes: &mut Vec<u8>, what: &What) {
 }
 
 /// Decodes a datagram that arrived at `inbox`.
-pub(super) fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
+pub fn decode(inbox: Inbox, bytes: &[u8]) -> Option<Message> {
     let mut reader = Reader(bytes);
     let [version, kind] = reader.array()?;
     let length = u16::from_be_bytes(reader.array()?);

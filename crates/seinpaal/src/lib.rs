@@ -89,9 +89,6 @@ mod all;
 pub mod blocking;
 mod driver;
 mod error;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub mod fuzzing;
 mod hold_times;
 mod inspect;
 mod mutex;

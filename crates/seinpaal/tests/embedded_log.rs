@@ -17,7 +17,7 @@ use processes::{
     unique,
 };
 use rustix::fs::{FlockOperation, flock};
-use seinpaal::store::embedded::EmbeddedStore;
+use seinpaal::store::embedded::{EmbeddedStore, OpenOptions};
 use seinpaal_proto::{Inbox, Reply, Request, Ticket};
 use tokio::{
     sync::mpsc::unbounded_channel,
@@ -48,7 +48,11 @@ impl Client {
 
     fn open_with_disk(dir: &Path, disk: impl FnMut() -> io::Result<()> + Send + 'static) -> Self {
         let (inbox, (news, _)) = (Inbox(unique()), unbounded_channel());
-        Self { store: EmbeddedStore::open_with_disk(dir, disk, inbox, news).unwrap(), inbox }
+        Self {
+            store: EmbeddedStore::open_with(dir, OpenOptions::with_disk(disk), inbox, news)
+                .unwrap(),
+            inbox,
+        }
     }
 
     async fn pair(&self, name: &str, ticket: u128) {

@@ -20,8 +20,11 @@ use processes::{
     unique,
 };
 use seinpaal::store::{
-    Certainty, News, Store, StoreErrorKind, clock::Clock, embedded::EmbeddedStore,
+    Certainty, News, Store, StoreErrorKind,
+    clock::Clock,
+    embedded::{EmbeddedStore, OpenOptions},
 };
+use seinpaal_conformance::forbid_scans;
 use seinpaal_proto::{
     Inbox, Name,
     queue::{Batch, Configure, Delivery, How, Reply, Request},
@@ -47,7 +50,9 @@ impl Worker {
 
     fn open_with_clock(dir: &Path, clock: Clock) -> Self {
         let (inbox, (send, news)) = (Inbox(unique()), unbounded_channel());
-        let store = EmbeddedStore::open_with_clock(dir, clock, inbox, send).unwrap();
+        let options =
+            OpenOptions { clock, on_connection: Some(forbid_scans), ..OpenOptions::default() };
+        let store = EmbeddedStore::open_with(dir, options, inbox, send).unwrap();
         Self { hand: Hand::new(Arc::clone(&store), inbox), store, news }
     }
 
@@ -198,7 +203,8 @@ async fn a_push_is_answered_when_the_disk_has_it() {
         Ok(())
     };
     let (inbox, (send, _news)) = (Inbox(unique()), unbounded_channel());
-    let store = EmbeddedStore::open_with_disk(dir.path(), sync, inbox, send).unwrap();
+    let store =
+        EmbeddedStore::open_with(dir.path(), OpenOptions::with_disk(sync), inbox, send).unwrap();
     let mut hand = Hand::new(store, inbox);
     hand.ask("q", Request::Push(push("kept"))).await;
     assert_eq!(begins.try_iter().count(), 1, "one push, one wait for the disk");
@@ -220,7 +226,8 @@ async fn many_pushes_in_one_batch_wait_for_the_disk_once() {
         Ok(())
     };
     let (inbox, (send, _news)) = (Inbox(unique()), unbounded_channel());
-    let store = EmbeddedStore::open_with_disk(dir.path(), sync, inbox, send).unwrap();
+    let store =
+        EmbeddedStore::open_with(dir.path(), OpenOptions::with_disk(sync), inbox, send).unwrap();
     let pushes = (0..64).map(|_| Request::Push(push("x"))).collect();
     Hand::new(store, inbox).send("q", pushes).await.unwrap();
     assert_eq!(count.load(Ordering::Relaxed), 1);
@@ -231,7 +238,8 @@ async fn a_disk_that_fails_is_told_and_the_push_may_have_happened() {
     let dir = tempfile::tempdir().unwrap();
     let sync = || Err(io::Error::other("broken"));
     let (inbox, (send, _news)) = (Inbox(unique()), unbounded_channel());
-    let store = EmbeddedStore::open_with_disk(dir.path(), sync, inbox, send).unwrap();
+    let store =
+        EmbeddedStore::open_with(dir.path(), OpenOptions::with_disk(sync), inbox, send).unwrap();
     let mut hand = Hand::new(store, inbox);
     let error = hand.send("q", vec![Request::Push(push("x"))]).await.unwrap_err();
     assert_eq!(

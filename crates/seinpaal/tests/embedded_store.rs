@@ -14,7 +14,12 @@ use processes::{
     unique,
 };
 use rustix::fs::{CWD, Mode, mkfifoat};
-use seinpaal::store::{News, Presence, Store, clock::Clock, embedded::EmbeddedStore};
+use seinpaal::store::{
+    News, Presence, Store,
+    clock::Clock,
+    embedded::{EmbeddedStore, OpenOptions},
+};
+use seinpaal_conformance::forbid_scans;
 use seinpaal_proto::{
     Batch, Cause, Configure, Fence, Inbox, Limit, Name, Reply, Request, Ticket, What,
 };
@@ -49,11 +54,9 @@ impl Client {
     fn open_with_clock(dir: &Path, clock: Clock) -> Self {
         let inbox = Inbox(unique());
         let (send, news) = unbounded_channel();
-        Self {
-            inbox,
-            store: EmbeddedStore::open_with_clock(dir, clock, inbox, send).unwrap(),
-            news,
-        }
+        let options =
+            OpenOptions { clock, on_connection: Some(forbid_scans), ..OpenOptions::default() };
+        Self { inbox, store: EmbeddedStore::open_with(dir, options, inbox, send).unwrap(), news }
     }
 
     async fn ask(&self, name: &str, request: Request) -> Reply {

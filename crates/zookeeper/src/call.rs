@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use self::{contacts::KnownContacts, pause::pause};
 use super::{
-    core::{Core, count_attempt},
+    core::Core,
     error,
     header::Header,
     link::SessionLink,
@@ -43,7 +43,7 @@ impl Core {
         loop {
             let begun = Instant::now();
             let followed = self.follow(link, replica, &batch.name);
-            let is_renewal = !self.is_rigged() && is_renewal(batch);
+            let is_renewal = !self.has_manual_clock() && is_renewal(batch);
             // In this order, the question for the time is sent before the read, so the data read is
             // no older than the answer.
             let ((), floor) = try_join(self.freshen_time(link, is_renewal), followed).await?;
@@ -51,7 +51,6 @@ impl Core {
                 return Ok(replies);
             }
             let executed = self.settle_doubts(link, replica, batch, &suspects, floor).await?;
-            count_attempt(attempt > 0);
             match link.write(&batch.name, &executed, floor).await? {
                 TransactionEnd::Yes => return Ok(self.finish(link, replica, batch, executed)),
                 TransactionEnd::Overtaken => pause(attempt, begun.elapsed()).await,
@@ -194,15 +193,15 @@ impl Core {
         replica.keep(executed.change, executed.hints);
         self.pass_on(&batch.name, learned);
         let mut replies = executed.outcome.replies;
-        if !self.is_rigged() {
+        if !self.has_manual_clock() {
             stretch::shorten(batch, &mut replies, link.longest_lease());
         }
         replies
     }
 
     fn as_executed(&self, link: &SessionLink, batch: &Batch) -> Batch {
-        match self.is_rigged() {
-            // Rigged tests compare with the ledger, which has no sessions.
+        match self.has_manual_clock() {
+            // Tests with a clock of their own compare with the ledger, which has no sessions.
             true => batch.clone(),
             false => stretch::stretched(batch, link.longest_lease()),
         }
@@ -233,7 +232,7 @@ impl Core {
     /// Asks for the leader's time if it is not known. With `must_write` it always asks: the batch
     /// may be answered without a write of its own, and this write shows that a quorum is there.
     async fn freshen_time(&self, link: &SessionLink, must_write: bool) -> Result<(), StoreError> {
-        match self.rigged_now().or_else(|| link.time.now(0)) {
+        match self.manual_now().or_else(|| link.time.now(0)) {
             Some(_) if !must_write => Ok(()),
             _ => link.ask_time().await,
         }
@@ -241,7 +240,7 @@ impl Core {
 
     /// Returns the time of this leader or of a later one.
     pub(super) async fn now(&self, link: &SessionLink, leader: i64) -> Result<Micros, StoreError> {
-        if let Some(now) = self.rigged_now() {
+        if let Some(now) = self.manual_now() {
             return Ok(now);
         }
         loop {

@@ -51,18 +51,6 @@ enum CopyState {
     Lost,
 }
 
-/// The number of tries to write by calls of this process, the number of those in which another
-/// client had written first, and the number of sessions that expired. For measurements: see
-/// `rigged.rs`.
-pub(super) static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
-pub(super) static REPEATS: AtomicU64 = AtomicU64::new(0);
-pub(super) static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
-
-pub(super) fn count_attempt(is_repeat: bool) {
-    ATTEMPTS.fetch_add(1, Ordering::Relaxed);
-    REPEATS.fetch_add(is_repeat.into(), Ordering::Relaxed);
-}
-
 impl Core {
     pub(super) fn new(
         options: Arc<SessionOptions>,
@@ -79,11 +67,11 @@ impl Core {
         self.options.inbox
     }
 
-    pub(super) fn is_rigged(&self) -> bool {
+    pub(super) fn has_manual_clock(&self) -> bool {
         self.now.is_some()
     }
 
-    pub(super) fn rigged_now(&self) -> Option<Micros> {
+    pub(super) fn manual_now(&self) -> Option<Micros> {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 

@@ -6,7 +6,7 @@ use seinpaal_store::packed::{Damaged, Packer, number};
 pub(super) const FORMAT: u8 = 4;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Header {
+pub struct Header {
     /// The life of the name to which these writes belong. A name that was forgotten and came back
     /// has another number.
     pub(super) incarnation: u64,

@@ -16,17 +16,14 @@ mod call;
 mod core;
 mod ensemble;
 mod error;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub mod fuzzing;
 mod header;
 mod link;
 mod list;
-mod paths;
+#[doc(hidden)] // used by fuzz/
+pub mod paths;
 mod recorder;
-mod replica;
-#[cfg(feature = "rigged")]
-mod rigged;
+#[doc(hidden)] // used by fuzz/
+pub mod replica;
 mod session_task;
 mod stretch;
 #[cfg(test)]
@@ -34,7 +31,8 @@ mod tests;
 mod time;
 mod transaction;
 mod watches;
-mod write;
+#[doc(hidden)] // used by fuzz/
+pub mod write;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
@@ -59,8 +57,10 @@ use seinpaal_store::{
 /// know this store.
 const TARGET: &str = "seinpaal::store::zookeeper";
 
-#[cfg(feature = "rigged")]
-pub use self::rigged::counted;
+/// The number of sessions of this process that have expired. A test of the conformance crate reads
+/// it.
+#[doc(hidden)]
+pub static SESSIONS_LOST: AtomicU64 = AtomicU64::new(0);
 
 /// Permits kept by a ZooKeeper ensemble.
 #[derive(Debug)]
@@ -104,9 +104,13 @@ impl ZookeeperStore {
         Self::open_with(url, inbox, news, None).await
     }
 
-    /// Opens a session as [`open`](Self::open) does. `now` takes the place of the leader's clock,
-    /// in microseconds.
-    async fn open_with(
+    /// Opens a session as [`open`](Self::open) does. For tests: `now`, if it is given, takes the
+    /// place of the leader's clock, in microseconds.
+    ///
+    /// # Errors
+    /// As [`ZookeeperStore::connect`].
+    #[doc(hidden)]
+    pub async fn open_with(
         url: ZookeeperUrl,
         inbox: Inbox,
         news: NewsSender,

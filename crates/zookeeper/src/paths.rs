@@ -11,14 +11,14 @@
 use seinpaal_proto::{Inbox, Name};
 
 #[derive(Clone, Debug)]
-pub(super) struct Paths {
+pub struct Paths {
     root: String,
 }
 
 impl Paths {
     /// Makes the paths of a root. `root` is absolute and does not end in a slash; it is empty for
     /// the root of the server.
-    pub(super) fn new(root: &str) -> Self {
+    pub fn new(root: &str) -> Self {
         Self { root: root.to_owned() }
     }
 
@@ -54,7 +54,7 @@ impl Paths {
         format!("{}/inboxes/{inbox}", self.root)
     }
 
-    pub(super) fn name(&self, name: &Name) -> String {
+    pub fn name(&self, name: &Name) -> String {
         format!("{}/names/{}", self.root, encode(name.as_str()))
     }
 
@@ -77,7 +77,7 @@ fn encode(name: &str) -> String {
 }
 
 /// Returns the name that is kept in a znode with this name. `None` if the znode is not one of ours.
-pub(super) fn decode(child: &str) -> Option<Name> {
+pub fn decode(child: &str) -> Option<Name> {
     let name = Name::new(&seinpaal_store::url::decoded(child)?).ok()?;
     (encode(name.as_str()) == child).then_some(name)
 }

@@ -32,7 +32,7 @@ pub(super) const LONGEST_TO_ENTER: usize = 700 << 10;
 
 /// The copy of a name.
 #[derive(Debug, Default)]
-pub(super) struct Replica {
+pub struct Replica {
     pub(super) state: MemoryState,
     node: Option<CopiedNode>,
     /// The hints in the name's znode.
@@ -57,7 +57,7 @@ struct CopiedNode {
 
 /// The news that a client learned from the writes of others.
 #[derive(Debug, Default)]
-pub(super) struct Learned {
+pub struct Learned {
     pub(super) hints: Vec<Hint>,
     /// Whether some hints were packed away before they were read.
     pub(super) has_gap: bool,
@@ -65,7 +65,7 @@ pub(super) struct Learned {
 
 impl Replica {
     /// Returns the header of a name's znode.
-    pub(super) fn header(log: &[u8]) -> Result<Header, Damaged> {
+    pub fn header(log: &[u8]) -> Result<Header, Damaged> {
         Header::parse(log).map(|(header, _)| header)
     }
 
@@ -94,7 +94,7 @@ impl Replica {
 
     /// Takes over the content of the name's znode at `version`, with a new base if there is one.
     /// Returns the hints that others have written and that this client had not seen.
-    pub(super) fn follow(
+    pub fn follow(
         &mut self,
         version: i32,
         log: Vec<u8>,
@@ -142,7 +142,7 @@ impl Replica {
     }
 
     /// Undoes the writes that were executed on the copy and could not be written.
-    pub(super) fn undo(&mut self) -> Result<(), Damaged> {
+    pub fn undo(&mut self) -> Result<(), Damaged> {
         if !self.is_spoiled {
             return Ok(());
         }

@@ -15,10 +15,7 @@ use tokio::{
 };
 use zookeeper_client::{SessionState, StateWatcher, WatchedEvent};
 
-use super::{
-    core::{Core, SESSIONS_LOST},
-    link::SessionLink,
-};
+use super::{SESSIONS_LOST, core::Core, link::SessionLink};
 use seinpaal_store::{News, StoreError, StoreErrorKind};
 
 /// The pause between two tries to read the inbox, or to open a session.

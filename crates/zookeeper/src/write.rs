@@ -11,7 +11,7 @@ use seinpaal_store::packed::{
 
 /// A wakeup without the name, which the reader of the znode knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Hint {
+pub struct Hint {
     pub(super) inbox: Inbox,
     pub(super) ticket: Ticket,
     pub(super) what: What,
@@ -51,7 +51,7 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
 }
 
 /// Repeats the writes of one record, and returns its hints in `hints`.
-pub(super) fn replay(
+pub fn replay(
     record: &[u8],
     state: &mut MemoryState,
     hints: &mut Vec<Hint>,

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal::{Seinpaal, Ticket, store::zookeeper};
+use seinpaal::{Seinpaal, Ticket, store::zookeeper::SESSIONS_LOST};
 use seinpaal_rig::ZookeeperEnsemble;
 
 use super::{
@@ -54,10 +54,6 @@ pub struct LeadersReport {
     pub lines: Vec<Vec<Ticket>>,
     /// The longest time without a grant around each kill.
     pub recoveries: SortedTimes,
-    /// Writes that were tried.
-    pub attempts: u64,
-    /// How many of them were tried again.
-    pub repeats: u64,
     /// Sessions that expired. Their permits and places are lost, as promised.
     pub sessions_lost: u64,
     /// The time from the first request to the last.
@@ -75,7 +71,8 @@ pub struct LeadersReport {
 pub fn run(plan: &LeadersPlan) -> LeadersReport {
     let mut ensemble = ZookeeperEnsemble::start(3);
     let url = format!("{}/leaders", ensemble.url());
-    let [attempts, repeats, lost] = zookeeper::counted();
+    let sessions_lost = || SESSIONS_LOST.load(Ordering::Relaxed);
+    let lost_before = sessions_lost();
     let (begun, is_over) = (Instant::now(), Arc::new(AtomicBool::new(false)));
     let field = BusyField::start(load(plan), &url);
     let observer = {
@@ -86,15 +83,12 @@ pub fn run(plan: &LeadersPlan) -> LeadersReport {
     let (tally, held) = field.end();
     is_over.store(true, Ordering::SeqCst);
     let (lines, left) = observer.join().expect("the observer ends");
-    let [all, again, expired] = zookeeper::counted();
     LeadersReport {
         tally,
         held,
         lines,
         recoveries,
-        attempts: all - attempts,
-        repeats: again - repeats,
-        sessions_lost: expired - lost,
+        sessions_lost: sessions_lost() - lost_before,
         took: begun.elapsed(),
         left,
     }

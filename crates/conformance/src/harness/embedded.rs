@@ -2,7 +2,15 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
-use seinpaal::store::{BoxFuture, NewsSender, Store, clock::Clock, embedded::EmbeddedStore};
+use rusqlite::{
+    Connection, StatementStatus,
+    trace::{TraceEvent, TraceEventCodes},
+};
+use seinpaal::store::{
+    BoxFuture, NewsSender, Store,
+    clock::Clock,
+    embedded::{EmbeddedStore, OpenOptions},
+};
 use seinpaal_proto::{Contact, Inbox};
 use tempfile::TempDir;
 
@@ -36,8 +44,11 @@ impl Default for EmbeddedHarness {
 impl Harness for EmbeddedHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            let clock = Clock::Manual(Arc::clone(&self.clock));
-            let store = EmbeddedStore::open_with_clock(self.dir.path(), clock, inbox, news);
+            let options = OpenOptions {
+                on_connection: Some(forbid_scans),
+                ..OpenOptions::with_clock(Clock::Manual(Arc::clone(&self.clock)))
+            };
+            let store = EmbeddedStore::open_with(self.dir.path(), options, inbox, news);
             store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
         })
     }
@@ -60,5 +71,31 @@ impl Harness for EmbeddedHarness {
             }
             _ => None,
         }
+    }
+}
+
+/// The verbs of the statements that are checked. Statements that make tables sort them for their
+/// indexes, but the tables are empty then.
+const VERBS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+
+/// Ends the process if a statement of this connection sorts rows or scans a table, because the cost
+/// of a call would then grow with the size of the store (rule 18). For `OpenOptions::on_connection`.
+///
+/// # Panics
+/// If SQLite refuses to report its statements.
+pub fn forbid_scans(db: &mut Connection) {
+    db.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(refuse_scan))
+        .expect("SQLite reports its statements");
+}
+
+fn refuse_scan(event: TraceEvent<'_>) {
+    let TraceEvent::Profile(statement, _) = event else { return };
+    let sql = statement.sql();
+    let is_checked = VERBS.iter().any(|verb| sql.trim_start().starts_with(verb));
+    let has_done = |what| statement.get_status(what) > 0;
+    if is_checked && (has_done(StatementStatus::Sort) || has_done(StatementStatus::FullscanStep)) {
+        eprintln!("this statement has no index to go by: {sql}");
+        // SQLite calls this from C, so a panic would not come through.
+        std::process::abort();
     }
 }

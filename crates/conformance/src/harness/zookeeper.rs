@@ -55,7 +55,7 @@ impl Harness for ZookeeperHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
             let clock = Some(Arc::clone(&self.clock));
-            let store = ZookeeperStore::open_rigged(self.url.clone(), inbox, news, clock).await;
+            let store = ZookeeperStore::open_with(self.url.clone(), inbox, news, clock).await;
             store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
         })
     }

@@ -120,7 +120,7 @@ impl Rows<'_> {
 
     /// Returns the first `most` distinct clients in line, in the order of service. If one client
     /// has very many places at the head of the line, the clients behind it are not read.
-    pub(in super::super) fn first_waiting(&self, most: usize) -> Result<Vec<Inbox>> {
+    pub fn first_waiting(&self, most: usize) -> Result<Vec<Inbox>> {
         let sql = "SELECT inbox FROM entry WHERE name = ?1 AND rank IS NOT NULL AND parked = 0
                    ORDER BY rank, ticket LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
@@ -141,11 +141,7 @@ impl Rows<'_> {
 
     /// Returns up to `most` distinct clients that hold here, of those after this one. Each takes
     /// one step in the index.
-    pub(in super::super) fn holding(
-        &self,
-        after: Option<Inbox>,
-        most: usize,
-    ) -> Result<Vec<Inbox>> {
+    pub fn holding(&self, after: Option<Inbox>, most: usize) -> Result<Vec<Inbox>> {
         let sql = "SELECT min(inbox) FROM entry WHERE name = ?1 AND fence IS NOT NULL
                    AND inbox IS NOT NULL AND inbox > ?2";
         let mut next = self.db.prepare_cached(sql)?;

@@ -21,7 +21,7 @@ use super::{
 };
 
 /// The state of one queue.
-pub(in super::super) struct QueueRows<'a> {
+pub struct QueueRows<'a> {
     db: &'a Connection,
     name: &'a str,
     /// `None` until the queue has a row.
@@ -30,7 +30,7 @@ pub(in super::super) struct QueueRows<'a> {
 }
 
 impl<'a> QueueRows<'a> {
-    pub(in super::super) fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
+    pub fn open(db: &'a Connection, name: &'a Name) -> Result<Self> {
         let mut find = db.prepare_cached(&head::QUEUE.find)?;
         let found = find.query_row([name.as_str()], |row| Ok((row.get("id")?, read_head(row)?)));
         let (id, head) = found.optional()?.unzip();

@@ -12,7 +12,7 @@ const LOOK_IN: u8 = 2;
 const LOST: u8 = 3;
 
 /// Encodes wakeups that are all for one inbox and about one queue.
-pub(in super::super) fn encode_queue_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
+pub fn encode_queue_wakeups(name: &Name, wakeups: &[&Wakeup]) -> Vec<u8> {
     let mut bytes = start(QUEUE, name);
     for wakeup in wakeups {
         encode_what(&mut bytes, wakeup.what);

@@ -28,29 +28,41 @@ pub(super) struct DueLooks {
     /// The queues that are looked at once a second, because some client works there, or other
     /// workers are ahead of this one.
     busy: BTreeSet<LineOf>,
+    only_when_told: bool,
 }
 
 impl Default for DueLooks {
     fn default() -> Self {
-        Self { soon: Vec::new(), soon_at: None, all_at: None, retry: CALM, busy: BTreeSet::new() }
+        Self {
+            soon: Vec::new(),
+            soon_at: None,
+            all_at: None,
+            retry: CALM,
+            busy: BTreeSet::new(),
+            only_when_told: false,
+        }
     }
 }
 
-fn at_next_look(now: Instant) -> Instant {
-    #[cfg(feature = "rigged")]
-    if crate::rigged::looks_only_when_told() {
-        return now + 3_600 * LOOK;
+impl DueLooks {
+    fn at_next_look(&self, now: Instant) -> Instant {
+        if self.only_when_told { now + 3_600 * LOOK } else { now + LOOK }
     }
-    now + LOOK
 }
 
 impl StoreThread {
+    /// For tests: this client does not look once a second.
+    pub(in super::super) fn look_only_when_told(&mut self, only_when_told: bool) {
+        self.looks.only_when_told = only_when_told;
+    }
+
     pub(super) fn look_soon(&mut self, line_of: LineOf) {
         if !self.looks.soon.contains(&line_of) {
             self.looks.soon.push(line_of);
         }
         self.looks.soon_at.get_or_insert_with(|| Instant::now() + CALM);
-        self.looks.all_at.get_or_insert_with(|| at_next_look(Instant::now()));
+        let next_look = self.looks.at_next_look(Instant::now());
+        self.looks.all_at.get_or_insert(next_look);
     }
 
     /// Looks at the lines that are due.
@@ -71,7 +83,7 @@ impl StoreThread {
         }
         lines.iter().for_each(|line_of| self.look_at_holders(line_of));
         if looks_at_all && self.has_somebody_to_watch() {
-            self.looks.all_at = Some(at_next_look(now));
+            self.looks.all_at = Some(self.looks.at_next_look(now));
         }
     }
 

@@ -14,7 +14,10 @@ use std::{
 use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_process, setrlimit};
 use seinpaal::{
     Seinpaal,
-    store::{News, Store, StoreError, embedded::EmbeddedStore},
+    store::{
+        News, Store, StoreError,
+        embedded::{EmbeddedStore, OpenOptions},
+    },
 };
 use seinpaal_proto::{
     Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch,
@@ -76,10 +79,11 @@ fn say(what: &str) {
 
 async fn obey(dir: PathBuf, inbox: Inbox) {
     let (send, mut news) = mpsc::unbounded_channel();
-    if env::var_os(super::ONLY_WHEN_TOLD).is_some() {
-        EmbeddedStore::look_only_when_told();
-    }
-    let store = match EmbeddedStore::open(&dir, inbox, send) {
+    let options = OpenOptions {
+        looks_only_when_told: env::var_os(super::ONLY_WHEN_TOLD).is_some(),
+        ..OpenOptions::default()
+    };
+    let store = match EmbeddedStore::open_with(&dir, options, inbox, send) {
         Ok(store) => store,
         Err(error) => return say(&failed(&error)),
     };

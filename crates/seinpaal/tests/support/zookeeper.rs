@@ -34,7 +34,7 @@ impl Client {
         let (sender, news) = mpsc::unbounded_channel();
         let inbox = Inbox(inbox);
         let StoreUrl::Zookeeper(url) = StoreUrl::parse(url).unwrap() else { panic!("{url}") };
-        let store = ZookeeperStore::open_rigged(url, inbox, sender, now).await?;
+        let store = ZookeeperStore::open_with(url, inbox, sender, now).await?;
         Ok(Self { store, inbox, news })
     }
 

@@ -87,7 +87,7 @@ impl MemoryHub {
 
     /// Takes a client's subscription away, or gives it back, as a broken connection would. For
     /// tests.
-    #[cfg(any(test, feature = "rigged"))]
+    #[doc(hidden)]
     pub fn set_hears(&self, inbox: Inbox, hears: bool) {
         let Ok(mut inner) = self.lock() else { return };
         if let Some(listener) = inner.inboxes.0.get_mut(&inbox) {
@@ -98,10 +98,9 @@ impl MemoryHub {
         }
     }
 
-    /// Returns how many names the hub stores. For tests.
-    #[cfg(any(test, feature = "rigged"))]
-    #[must_use]
-    pub fn names(&self) -> usize {
+    /// Returns how many names the hub stores.
+    #[cfg(test)]
+    pub(super) fn names(&self) -> usize {
         self.lock().map_or(0, |inner| inner.names.len())
     }
 

@@ -81,7 +81,6 @@ fn out_of_order(seen: &LeadersReport) -> usize {
 #[must_use]
 pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
     let grants = seen.held.len();
-    let per_grant = |count: u64| count as f64 / grants.max(1) as f64;
     let mut waits = SortedTimes::default();
     waits.add(seen.held.iter().map(|hold| hold.from - hold.asked));
     let mut text = String::new();
@@ -99,10 +98,6 @@ pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
     row(
         "sessions lost, permits lost, requests failed",
         format!("{}, {}, {}", seen.sessions_lost, seen.tally.lost, seen.tally.errors),
-    );
-    row(
-        "writes tried a grant, of these again",
-        format!("{:.2}, {:.2}", per_grant(seen.attempts), per_grant(seen.repeats)),
     );
     row("wait for a grant p50, p99, worst", quantiles(&waits));
     row("longest time without a grant around a kill p50, p99, worst", quantiles(&seen.recoveries));

@@ -157,11 +157,7 @@ impl QueueRows<'_> {
 
     /// Returns up to `most` distinct clients that work here, of those after this one. Each takes
     /// one step in the index.
-    pub(in super::super::super) fn workers(
-        &self,
-        after: Option<Inbox>,
-        most: usize,
-    ) -> Result<Vec<Inbox>> {
+    pub fn workers(&self, after: Option<Inbox>, most: usize) -> Result<Vec<Inbox>> {
         let mut next = self.db.prepare_cached(NEXT_WORKER)?;
         let mut found: Vec<Inbox> = Vec::new();
         while found.len() < most {

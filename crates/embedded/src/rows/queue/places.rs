@@ -57,7 +57,7 @@ impl QueueRows<'_> {
     }
 
     /// Returns the clients of up to `most` idle workers, in the order of the line.
-    pub(in super::super::super) fn first_idle(&self, most: usize) -> Result<Vec<Inbox>> {
+    pub fn first_idle(&self, most: usize) -> Result<Vec<Inbox>> {
         let mut find = self.db.prepare_cached(IN_LINE)?;
         let inboxes = find.query_map((self.id(), most as u32), |row| inbox(row, 0))?;
         inboxes.collect()

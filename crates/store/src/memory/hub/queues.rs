@@ -32,7 +32,7 @@ impl MemoryHub {
     }
 
     /// Returns how many queues the hub stores. For tests.
-    #[cfg(feature = "rigged")]
+    #[doc(hidden)]
     #[must_use]
     pub fn queues(&self) -> usize {
         self.lock().map_or(0, |inner| inner.queues.len())

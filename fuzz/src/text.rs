@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use seinpaal_proto::{About, Name, RenewalPromise, Slots, Ticket};
+use seinpaal_store::url::{LONGEST_DURATION, RedisOptions, RestartGuard, StoreUrl, parse_duration};
 
-use super::must_be_one_line;
-use crate::store::url::{LONGEST_DURATION, RedisOptions, RestartGuard, StoreUrl, parse_duration};
+use crate::must_be_one_line;
 
 /// The password in the seeds.
 const SECRET: &str = "hunter2";
 
-pub(super) fn url(bytes: &[u8]) {
+pub(crate) fn url(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let may_be_seen = text.matches(SECRET).count() != 1 || !is_password(text);
     match StoreUrl::parse(text) {
@@ -64,7 +64,7 @@ fn without_login_and_options(mut url: StoreUrl) -> StoreUrl {
     url
 }
 
-pub(super) fn duration(bytes: &[u8]) {
+pub(crate) fn duration(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match parse_duration(text) {
         Ok(duration) => {
@@ -79,7 +79,7 @@ pub(super) fn duration(bytes: &[u8]) {
     }
 }
 
-pub(super) fn name(bytes: &[u8]) {
+pub(crate) fn name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Name::new(text) {
         Ok(name) => {
@@ -90,7 +90,7 @@ pub(super) fn name(bytes: &[u8]) {
     }
 }
 
-pub(super) fn slots(bytes: &[u8]) {
+pub(crate) fn slots(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let parsed = match text.parse::<Slots>() {
         Ok(slots) => slots,
@@ -115,7 +115,7 @@ fn take_and_give_back(all: &Slots) {
     assert!(rest.is_empty());
 }
 
-pub(super) fn about(bytes: &[u8]) {
+pub(crate) fn about(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let about = About::decode(text);
     assert_eq!(About::decode(&about.encode()), about);
@@ -123,7 +123,7 @@ pub(super) fn about(bytes: &[u8]) {
     assert_eq!(RenewalPromise::of(&(about.encode() + &promise.mark())), promise);
 }
 
-pub(super) fn ticket(bytes: &[u8]) {
+pub(crate) fn ticket(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match text.parse::<Ticket>() {
         Ok(ticket) => assert_eq!(ticket.to_string(), text),

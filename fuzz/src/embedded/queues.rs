@@ -10,10 +10,9 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-use super::{
-    super::{list, rows::queue::QueueRows},
-    Cells, MOST_CALLS, NOW, ThreeKindsOfContact, endless,
-};
+use seinpaal_embedded::{list, rows::queue::QueueRows, tables};
+
+use super::{Cells, MOST_CALLS, NOW, ThreeKindsOfContact, endless};
 
 pub(super) const CELLS: [Cells; 7] = [
     ("queue", &["name"]),
@@ -53,7 +52,7 @@ pub(super) const CELLS: [Cells; 7] = [
 /// Fills a database with items of every standing, workers in line and called, and all kinds of
 /// memories.
 pub(super) fn fill(db: &Connection) -> Result<()> {
-    db.execute_batch(&crate::tables::schema())?;
+    db.execute_batch(&tables::schema())?;
     let limits = [Configure::Limit(limit(4)), Configure::GroupLimit(limit(1))];
     send(db, 0, 1, limits.map(Request::Configure).to_vec())?;
     send(db, 0, 2, (0..12).map(|n| Request::Push(push(n))).collect())?;

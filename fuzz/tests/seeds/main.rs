@@ -1,6 +1,8 @@
 //! Runs every target over its seeds and over some thousand mutants of them, which are the same in
 //! every run.
 
+mod mutate;
+
 use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -8,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{TARGETS, mutate::MutationDice};
+use mutate::MutationDice;
+use seinpaal_fuzz::TARGETS;
 
 /// How many mutants each target gets, unless `SEINPAAL_MUTANTS` has another number.
 const MUTANTS: usize = 3000;
@@ -19,7 +22,7 @@ const MUTANT_FILES: usize = 150;
 const LONGEST: Duration = Duration::from_secs(5);
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let mut files: Vec<_> = fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|file| file.unwrap().path())
@@ -64,7 +67,7 @@ fn no_reader_of_outside_bytes_breaks_its_promises() {
 
 #[test]
 fn every_target_has_a_program_for_the_fuzzer() {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let manifest = fs::read_to_string(manifest).unwrap();
     for (name, _) in TARGETS {
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");

@@ -1,4 +1,4 @@
-//! Fuzzes the readers of znodes to which others may have written.
+//! Znodes to which others may have written.
 
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
@@ -7,8 +7,14 @@ use seinpaal_proto::{
     Renew, Request, SlotNames, Slots, Ticket, Whom, execute,
 };
 
-use super::{paths, replica::Replica, write::replay};
-use seinpaal_store::{fuzzing::must_be_one_line, packed::pack};
+use seinpaal_store::packed::pack;
+use seinpaal_zookeeper::{
+    paths::{self, Paths},
+    replica::Replica,
+    write::replay,
+};
+
+use crate::must_be_one_line;
 
 const NOW: u64 = 1_800_000_000 * SECOND;
 
@@ -27,7 +33,7 @@ fn base(bytes: &[u8]) {
 }
 
 /// Reads a name's znodes. The first byte splits the rest into a base and a log.
-pub fn node(bytes: &[u8]) {
+pub(crate) fn node(bytes: &[u8]) {
     let Some((split, rest)) = bytes.split_first() else { return };
     base(rest);
     let (base, log) = rest.split_at(usize::from(*split).min(rest.len()));
@@ -114,11 +120,11 @@ fn call(state: &mut MemoryState, after: u64, requests: Vec<Request>) {
 }
 
 /// Reads the name of a child of the names' znode.
-pub fn name(bytes: &[u8]) {
+pub(crate) fn name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Some(name) = paths::decode(text) else { return };
     must_be_one_line(&name);
-    let path = paths::Paths::new("/root").name(&name);
+    let path = Paths::new("/root").name(&name);
     assert_eq!(path.strip_prefix("/root/names/"), Some(text));
 }
 

@@ -1,4 +1,4 @@
-//! Fuzzes the readers of data that others may have written: datagrams, and rows of a damaged file.
+//! Data of the embedded store that others may have written: datagrams, and rows of a damaged file.
 
 mod permits;
 mod queues;
@@ -15,21 +15,22 @@ use std::{
 use rusqlite::{Connection, params_from_iter, types::Value};
 use seinpaal_proto::{Batch, Contact, Contacts, Inbox, Name, Request, execute, time::SECOND};
 
-use super::{
-    database::{BUSY_TIMEOUT, connect},
+use seinpaal_embedded::{
     list,
     rows::{Rows, head_columns},
-    trouble,
+    tables, trouble,
     wire::{Message, decode, encode_queue_wakeups, encode_wakeups, encode_watch},
 };
-use seinpaal_store::{Certainty, StoreErrorKind, fuzzing::must_be_one_line};
+use seinpaal_store::{Certainty, StoreErrorKind};
+
+use crate::must_be_one_line;
 
 /// The most calls that work may take that comes to an end. Each call handles 128 ends.
 const MOST_CALLS: usize = 16;
 const NOW: u64 = 1_800_000_000 * SECOND;
 
 /// Decodes a datagram. If it can be decoded, it encodes to the same bytes.
-pub fn datagram(bytes: &[u8]) {
+pub(crate) fn datagram(bytes: &[u8]) {
     match decode(Inbox(9), bytes) {
         Some(Message::Wakeups(wakeups)) => {
             let Some(first) = wakeups.first() else { return };
@@ -55,7 +56,7 @@ pub fn datagram(bytes: &[u8]) {
 
 /// Uses a database whose bytes were changed. Three bytes of input give the place of a change, and
 /// one gives the change.
-pub fn damaged_file(bytes: &[u8]) {
+pub(crate) fn damaged_file(bytes: &[u8]) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let mut file = whole_file().clone();
     for change in bytes.as_chunks::<4>().0 {
@@ -65,7 +66,7 @@ pub fn damaged_file(bytes: &[u8]) {
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("seinpaal-fuzz-{}-{run}", std::process::id()));
     fs::write(&path, file).expect("the temporary folder can be written");
-    let outcome = connect(&path, BUSY_TIMEOUT).and_then(|db| {
+    let outcome = Connection::open(&path).and_then(|db| {
         db.execute_batch("PRAGMA synchronous = OFF")?; // nobody needs it after a crash
         use_it(&db)
     });
@@ -76,7 +77,7 @@ pub fn damaged_file(bytes: &[u8]) {
 }
 
 /// Uses rows with any values. Eight bytes of input choose a cell and its value.
-pub fn damaged_rows(bytes: &[u8]) {
+pub(crate) fn damaged_rows(bytes: &[u8]) {
     thread_local! {
         static WHOLE: rusqlite::Result<Connection> = whole(fill);
     }
@@ -84,7 +85,7 @@ pub fn damaged_rows(bytes: &[u8]) {
 }
 
 /// Uses rows of a queue, as [`damaged_rows`] does.
-pub fn damaged_queue_rows(bytes: &[u8]) {
+pub(crate) fn damaged_queue_rows(bytes: &[u8]) {
     thread_local! {
         static WHOLE: rusqlite::Result<Connection> = whole(queues::fill);
     }
@@ -201,7 +202,7 @@ fn whole_file() -> &'static Vec<u8> {
 }
 
 fn fill(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(&crate::tables::schema())?;
+    db.execute_batch(&tables::schema())?;
     let mut asked = permits::filling().into_iter();
     asked.try_for_each(|(after, requests)| call(db, after, requests))
 }
