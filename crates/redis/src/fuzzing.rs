@@ -9,7 +9,7 @@ use seinpaal_proto::{
     time::SECOND,
 };
 
-use super::{cluster, error, keys::Keys, quorum, reply, sentinel, wakeup, write};
+use super::{cluster, error, keys::Keys, reply, sentinel, wakeup, write};
 use seinpaal_store::{
     StoreErrorKind,
     fuzzing::must_be_one_line,
@@ -202,12 +202,6 @@ fn a_sentinel() -> SentinelUrl {
         Ok(StoreUrl::Sentinel(url)) => url,
         other => panic!("{other:?}"),
     }
-}
-
-/// A node of a quorum.
-pub fn quorum_node(bytes: &[u8]) {
-    let Some(value) = value(bytes) else { return };
-    quorum::fuzz_answer(&value);
 }
 
 /// The result of a guarded write.

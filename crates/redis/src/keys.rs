@@ -66,11 +66,6 @@ impl Keys {
         format!("{}:q", self.pattern(start))
     }
 
-    /// The key of a quorum node's marker for its restart guard.
-    pub(super) fn node_marker(&self) -> String {
-        format!("{}node", self.prefix)
-    }
-
     /// The key of the restart guard's marker. In a cluster there is one in each hash slot (0 to
     /// 16383).
     pub(super) fn marker(&self, hash_slot: Option<u16>) -> String {

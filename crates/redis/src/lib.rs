@@ -26,9 +26,9 @@ mod link;
 mod list;
 mod named;
 mod need;
+pub mod node;
 mod open;
 mod queue;
-pub mod quorum;
 mod replicas;
 mod reply;
 #[cfg(feature = "rigged")]
@@ -269,7 +269,11 @@ fn room_of(batch: &Batch) -> usize {
 }
 
 /// More requests than a batch may have are refused before anything is sent.
-fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+///
+/// # Errors
+/// If there are too many.
+#[doc(hidden)]
+pub fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     if batch.requests.len() <= Batch::MOST {
         return Ok(());
     }

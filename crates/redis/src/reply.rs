@@ -13,7 +13,7 @@ use seinpaal_proto::{
     Slots, StoredAsk, TicketReply, time::UNBOUNDED,
 };
 
-pub(super) use self::words::{ReplyWords, number};
+pub use self::words::{ReplyWords, number};
 use super::{error::one_line, named::decoded};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
@@ -116,7 +116,8 @@ fn read(value: &Value, requests: usize) -> Option<Replies> {
     (replies.len() == requests).then_some(Replies { now, replies, backlog, look_in })
 }
 
-pub(super) fn reply(value: &Value) -> Option<Reply> {
+/// Reads the reply to one request.
+pub fn reply(value: &Value) -> Option<Reply> {
     if let Value::Array(rows) = value {
         return snapshot::read(rows).map(Reply::Snapshot);
     }

@@ -9,10 +9,10 @@ use std::{
 use seinpaal_proto::Inbox;
 use seinpaal_store::{
     NewsSender, StoreError,
-    url::{ClusterUrl, QuorumUrl, RedisUrl, SentinelUrl},
+    url::{ClusterUrl, RedisUrl, SentinelUrl},
 };
 
-use crate::{RedisStore, endpoint::RedisEndpoint, open::Overrides, quorum::QuorumStore};
+use crate::{RedisStore, endpoint::RedisEndpoint, open::Overrides};
 
 /// The parts of a store that a test replaces.
 #[derive(Clone, Debug, Default)]
@@ -70,20 +70,5 @@ impl RedisStore {
         rig: RedisRig,
     ) -> Result<Arc<Self>, StoreError> {
         Self::open_cluster_with(url, inbox, news, rig.into()).await
-    }
-}
-
-impl QuorumStore {
-    /// As [`open`](Self::open), with `now` in place of every node's clock, in microseconds.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub async fn open_rigged(
-        url: QuorumUrl,
-        inbox: Inbox,
-        news: NewsSender,
-        now: Arc<AtomicU64>,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(url, inbox, news, Some(now)).await
     }
 }

@@ -189,12 +189,6 @@ impl Commands {
         self.explained(answer)
     }
 
-    /// Gives a subscription up, over RESP3.
-    pub(super) async fn unsubscribe(&mut self, channel: impl ToRedisArgs) -> CommandAnswer<()> {
-        let answer = self.connection.unsubscribe(channel).await;
-        self.explained(answer)
-    }
-
     fn explained<T>(&self, answer: RedisResult<T>) -> CommandAnswer<T> {
         answer.map_err(|error| self.line.watched.explain(error))
     }

@@ -41,8 +41,6 @@ pub const TARGETS: &[FuzzTarget] = &[
     #[cfg(feature = "redis")]
     ("sentinel", crate::store::redis::fuzzing::sentinel),
     #[cfg(feature = "redis")]
-    ("quorum_node", crate::store::redis::fuzzing::quorum_node),
-    #[cfg(feature = "redis")]
     ("guarded_write", crate::store::redis::fuzzing::guarded_write),
     #[cfg(feature = "zookeeper")]
     ("zookeeper_node", crate::store::zookeeper::fuzzing::node),
