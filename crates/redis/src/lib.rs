@@ -31,8 +31,6 @@ mod open;
 mod queue;
 mod replicas;
 mod reply;
-#[cfg(feature = "rigged")]
-mod rigged;
 mod script;
 mod sentinel;
 mod server;
@@ -89,8 +87,8 @@ pub struct RedisStore {
     heard: Mutex<Option<(u64, u64)>>,
 }
 
-#[cfg(feature = "rigged")]
-pub use self::rigged::RedisRig;
+#[doc(hidden)]
+pub use self::open::TestHooks;
 
 impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
