@@ -12,16 +12,16 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
-mod cluster;
+#[doc(hidden)]
+pub mod cluster;
 mod connection;
 mod endpoint;
-mod error;
-mod examine;
-#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
-pub mod fuzzing;
+pub mod error;
+mod examine;
 mod head;
-mod keys;
+#[doc(hidden)]
+pub mod keys;
 mod link;
 mod list;
 mod named;
@@ -30,15 +30,19 @@ pub mod node;
 mod open;
 mod queue;
 mod replicas;
-mod reply;
+#[doc(hidden)]
+pub mod reply;
 mod script;
-mod sentinel;
+#[doc(hidden)]
+pub mod sentinel;
 mod server;
 mod servers;
 mod together;
 mod transport;
-mod wakeup;
-mod write;
+#[doc(hidden)]
+pub mod wakeup;
+#[doc(hidden)]
+pub mod write;
 
 use std::{
     sync::{

@@ -63,7 +63,7 @@ pub(super) type CommandAnswer<T> = Result<T, CallError>;
 
 /// The reason why there is no answer.
 #[derive(Clone, Debug)]
-pub(super) enum CallError {
+pub enum CallError {
     /// An error of the client library.
     Library(RedisError),
     /// A fault that our own stream saw.
@@ -72,7 +72,7 @@ pub(super) enum CallError {
 
 /// A fault of a server, or of the way to it.
 #[derive(Clone, Debug)]
-pub(super) enum TransportFault {
+pub enum TransportFault {
     /// The host has no address.
     Lookup,
     /// No server took the connection.

@@ -30,18 +30,6 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("embedded_rows", embedded::damaged_rows),
     #[cfg(feature = "embedded")]
     ("embedded_queue_rows", embedded::damaged_queue_rows),
-    #[cfg(feature = "redis")]
-    ("redis_reply", crate::store::redis::fuzzing::answer),
-    #[cfg(feature = "redis")]
-    ("redis_wakeup", crate::store::redis::fuzzing::wakeup),
-    #[cfg(feature = "redis")]
-    ("redis_error", crate::store::redis::fuzzing::refusal),
-    #[cfg(feature = "redis")]
-    ("cluster_slots", crate::store::redis::fuzzing::cluster_slots),
-    #[cfg(feature = "redis")]
-    ("sentinel", crate::store::redis::fuzzing::sentinel),
-    #[cfg(feature = "redis")]
-    ("guarded_write", crate::store::redis::fuzzing::guarded_write),
     #[cfg(feature = "zookeeper")]
     ("zookeeper_node", crate::store::zookeeper::fuzzing::node),
     #[cfg(feature = "zookeeper")]

@@ -8,19 +8,25 @@ use seinpaal_proto::{
     session::{Session, SessionConfig, Want},
     time::SECOND,
 };
-
-use super::{cluster, error, keys::Keys, reply, sentinel, wakeup, write};
+use seinpaal_quorum::answer::{NodeAnswer, NodeReply};
+use seinpaal_redis::{
+    cluster::{HashSlotMap, NodeAddress},
+    error,
+    keys::Keys,
+    reply, sentinel, wakeup, write,
+};
 use seinpaal_store::{
     StoreErrorKind,
-    fuzzing::must_be_one_line,
     url::{SentinelUrl, StoreUrl},
 };
+
+use crate::must_be_one_line;
 
 /// How many requests the client has sent before it hears one of these answers.
 const REQUESTS: usize = 3;
 
 /// An answer of a script. Replies that can be read from it are told to a session.
-pub fn answer(bytes: &[u8]) {
+pub(crate) fn answer(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     if let Value::BulkString(_) | Value::Int(_) = &value {
         return packed_answer(&value);
@@ -143,7 +149,7 @@ fn want(permits: u32) -> Want {
 }
 
 /// A message on the channel of an inbox, or of a cluster's name.
-pub fn wakeup(bytes: &[u8]) {
+pub(crate) fn wakeup(bytes: &[u8]) {
     let keys = Keys::new("seinpaal:").expect("it has no braces");
     let Some(wakeup) = wakeup::parse(&keys, Inbox(7), bytes) else { return };
     must_be_one_line(&wakeup.name);
@@ -161,7 +167,7 @@ pub fn wakeup(bytes: &[u8]) {
 }
 
 /// An error that a server sends: a code and a text.
-pub fn refusal(bytes: &[u8]) {
+pub(crate) fn refusal(bytes: &[u8]) {
     let Some(Value::ServerError(said)) = value(bytes) else { return };
     must_be_one_line(error::of_server(&said));
     let error = redis::RedisError::from(said).into();
@@ -170,17 +176,41 @@ pub fn refusal(bytes: &[u8]) {
 }
 
 /// The answer to `CLUSTER SLOTS`, or a redirection.
-pub fn cluster_slots(bytes: &[u8]) {
+pub(crate) fn cluster_slots(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        cluster::fuzz_redirection(text);
+        redirection(text);
     }
     if let Some(value) = value(bytes) {
-        cluster::fuzz_hash_slots(&value);
+        hash_slots(&value);
     }
 }
 
+/// Reads a redirection, and writes it again.
+fn redirection(text: &str) {
+    let of = a_node();
+    if let Some(address) = NodeAddress::parse(text, &of) {
+        assert_eq!(NodeAddress::parse(&address.to_string(), &of), Some(address));
+    }
+}
+
+/// Reads the answer to `CLUSTER SLOTS`, and calls every query of the map.
+fn hash_slots(answer: &Value) {
+    let Some(map) = HashSlotMap::parse(answer, &a_node()) else { return };
+    for hash_slot in [0, 1, 16_383, u16::MAX] {
+        let owner = map.owner(hash_slot);
+        assert!(owner.is_none_or(|owner| map.knows(owner)), "{hash_slot}");
+    }
+    assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
+    let Value::Array(rows) = answer else { panic!("a map is read of a list") };
+    assert!(map.nodes().len() <= rows.len() * (map.most_replicas() as usize + 1));
+}
+
+fn a_node() -> NodeAddress {
+    NodeAddress { host: "h".into(), port: 1 }
+}
+
 /// The answers of a sentinel to both questions, and its messages.
-pub fn sentinel(bytes: &[u8]) {
+pub(crate) fn sentinel(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = sentinel::moved_to(text, "m");
     }
@@ -204,8 +234,20 @@ fn a_sentinel() -> SentinelUrl {
     }
 }
 
+/// A node of a quorum.
+pub(crate) fn quorum_node(bytes: &[u8]) {
+    let Some(value) = value(bytes) else { return };
+    let Value::Array(parts) = &value else { return };
+    let read = NodeAnswer::read(&value, parts.len().saturating_sub(3));
+    for reply in read.iter().flat_map(|answer| &answer.replies) {
+        if let NodeReply::Took(vote) = reply {
+            let _ = vote.slots.count();
+        }
+    }
+}
+
 /// The result of a guarded write.
-pub fn guarded_write(bytes: &[u8]) {
+pub(crate) fn guarded_write(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
     if let Some(Err(error)) = write::read(value) {
         must_be_one_line(error);
@@ -236,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_seeds_have_every_kind_of_answer_as_scripts_write_it() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/redis_reply");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/redis_reply");
         let seeds = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
         let replies = seeds.flat_map(|seed| read(&seed));
         let kinds: BTreeSet<_> = replies.map(|reply| reply.kind()).collect();
