@@ -36,14 +36,12 @@ use seinpaal_proto::{Batch, Inbox, Replies, Reply, queue};
 use tokio::{sync::Notify, task::AbortHandle};
 
 pub(super) use self::confirm::ExecutedOnNode;
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) use self::hash_slots::{fuzz_hash_slots, fuzz_redirection};
+pub use self::hash_slots::{HashSlotMap, NodeAddress};
 
 use self::{
     call::{NodeTask, ScriptCall},
     ears::Ears,
     failures::SharedFailures,
-    hash_slots::{HashSlotMap, NodeAddress},
     listening::keep,
     node::{ClusterNode, WiredScripts},
 };

@@ -4,7 +4,7 @@
 //! that was handed to a link may have been executed even if the link is lost then. The session
 //! finds out by asking again with the same tickets.
 
-pub(super) mod lasting;
+mod lasting;
 mod state;
 mod status;
 mod upkeep;

@@ -67,7 +67,8 @@ const SPECIAL: [(&str, &str, StoreErrorKind, &str); 4] = [
 ];
 
 /// The error for a batch that the server answered with an error.
-pub(super) fn of_server(error: &ServerError) -> StoreError {
+// Used by fuzz/.
+pub fn of_server(error: &ServerError) -> StoreError {
     let (code, details) = (error.code(), error.details().unwrap_or_default());
     refused(code, details)
 }
@@ -154,7 +155,8 @@ fn command_of(details: &str) -> Option<&str> {
 
 /// The error for a batch without an answer. The batch was handed to a connection, so it may have
 /// been executed.
-pub(super) fn of_call(error: &CallError, shown: &str) -> StoreError {
+// Used by fuzz/.
+pub fn of_call(error: &CallError, shown: &str) -> StoreError {
     let error = match error {
         CallError::Fault(fault) => return of_fault_in_call(fault, shown),
         CallError::Library(error) => error,
@@ -174,7 +176,8 @@ fn of_fault_in_call(fault: &TransportFault, shown: &str) -> StoreError {
 }
 
 /// The error for a connection that could not be made. Nothing was sent.
-pub(super) fn of_connecting(error: &CallError, shown: &str) -> StoreError {
+// Used by fuzz/.
+pub fn of_connecting(error: &CallError, shown: &str) -> StoreError {
     let at = |kind, advice: &str| {
         let at = StoreError::new(kind, NotExecuted, format!("{shown}: {advice}"));
         // The server's answer may repeat the request, and so the password.

@@ -13,14 +13,15 @@ const HASH_SLOTS: u16 = 16_384;
 pub(super) const DEFAULT_PREFIX: &str = "seinpaal:";
 
 /// Builds and reads keys and channels under one prefix, which has no braces in it.
+// Used by fuzz/.
 #[derive(Clone, Debug)]
-pub(super) struct Keys {
+pub struct Keys {
     prefix: String,
 }
 
 impl Keys {
     /// `None` if the prefix has a brace in it: it would move the hash tag.
-    pub(super) fn new(prefix: &str) -> Option<Self> {
+    pub fn new(prefix: &str) -> Option<Self> {
         let is_plain = !prefix.contains(['{', '}']);
         is_plain.then(|| Self { prefix: prefix.to_owned() })
     }
@@ -36,7 +37,7 @@ impl Keys {
     }
 
     /// The hash and the ordered set of a name.
-    pub(super) fn of(&self, name: &Name) -> [String; 2] {
+    pub fn of(&self, name: &Name) -> [String; 2] {
         let records = format!("{}{}", self.prefix, hash_tag(name));
         let order = format!("{records}:o");
         [records, order]
@@ -66,11 +67,6 @@ impl Keys {
         format!("{}:q", self.pattern(start))
     }
 
-    /// The key of a quorum node's marker for its restart guard.
-    pub(super) fn node_marker(&self) -> String {
-        format!("{}node", self.prefix)
-    }
-
     /// The key of the restart guard's marker. In a cluster there is one in each hash slot (0 to
     /// 16383).
     pub(super) fn marker(&self, hash_slot: Option<u16>) -> String {
@@ -95,7 +91,7 @@ impl Keys {
     }
 
     /// The name whose hash this is.
-    pub(super) fn name_of(&self, records: &str) -> Option<Name> {
+    pub fn name_of(&self, records: &str) -> Option<Name> {
         let tag = records.strip_prefix(&self.prefix)?.strip_prefix('{')?.strip_suffix('}')?;
         Name::new(&decode(tag)?).ok()
     }

@@ -12,35 +12,37 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
-mod cluster;
+#[doc(hidden)]
+pub mod cluster;
 mod connection;
 mod endpoint;
-mod error;
-mod examine;
-#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
-pub mod fuzzing;
+pub mod error;
+mod examine;
 mod head;
-mod keys;
+#[doc(hidden)]
+pub mod keys;
 mod link;
 mod list;
 mod named;
 mod need;
+pub mod node;
 mod open;
 mod queue;
-pub mod quorum;
 mod replicas;
-mod reply;
-#[cfg(feature = "rigged")]
-mod rigged;
+#[doc(hidden)]
+pub mod reply;
 mod script;
-mod sentinel;
+#[doc(hidden)]
+pub mod sentinel;
 mod server;
 mod servers;
 mod together;
 mod transport;
-mod wakeup;
-mod write;
+#[doc(hidden)]
+pub mod wakeup;
+#[doc(hidden)]
+pub mod write;
 
 use std::{
     sync::{
@@ -89,8 +91,8 @@ pub struct RedisStore {
     heard: Mutex<Option<(u64, u64)>>,
 }
 
-#[cfg(feature = "rigged")]
-pub use self::rigged::RedisRig;
+#[doc(hidden)]
+pub use self::open::TestHooks;
 
 impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
@@ -269,7 +271,11 @@ fn room_of(batch: &Batch) -> usize {
 }
 
 /// More requests than a batch may have are refused before anything is sent.
-fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+///
+/// # Errors
+/// If there are too many.
+#[doc(hidden)]
+pub fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     if batch.requests.len() <= Batch::MOST {
         return Ok(());
     }

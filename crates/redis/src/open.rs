@@ -24,12 +24,16 @@ use crate::{
     servers::Servers,
 };
 
-/// The parts of a store that a test replaces: see `rigged.rs`.
-#[derive(Default)]
-pub(crate) struct Overrides {
-    pub(crate) now: Option<Arc<AtomicU64>>,
-    pub(crate) mutations: Vec<(String, String)>,
-    pub(crate) replication_timeout: Option<Duration>,
+/// The parts of a store that a test replaces.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct TestHooks {
+    /// Microseconds, in place of the server's clock.
+    pub now: Option<Arc<AtomicU64>>,
+    /// A piece of every script's source, and the text that replaces it.
+    pub mutations: Vec<(String, String)>,
+    /// How long replicas may take to confirm a write, in place of half a second.
+    pub replication_timeout: Option<Duration>,
 }
 
 impl RedisStore {
@@ -52,12 +56,31 @@ impl RedisStore {
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
         match StoreUrl::parse(url) {
-            Ok(StoreUrl::Redis(url)) => Self::open(url, inbox, news).await,
-            Ok(StoreUrl::Cluster(url)) => Self::open_cluster(url, inbox, news).await,
-            Ok(StoreUrl::Sentinel(url)) => Self::open_behind(url, inbox, news).await,
-            Ok(_) => Err(misconfigured("not the URL of a Redis or Valkey server")),
+            Ok(url) => Self::open_with_hooks(url, inbox, news, TestHooks::default()).await,
             Err(bad) => Err(misconfigured(&bad.to_string())),
         }
+    }
+
+    /// As [`connect`](Self::connect), with a parsed URL, for tests.
+    ///
+    /// # Errors
+    /// As [`RedisStore::connect`].
+    #[doc(hidden)]
+    pub async fn open_with_hooks(
+        url: StoreUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        hooks: TestHooks,
+    ) -> Result<Arc<Self>, StoreError> {
+        let endpoint = match url {
+            StoreUrl::Redis(url) => RedisEndpoint::Server(url),
+            StoreUrl::Sentinel(url) => RedisEndpoint::Sentinels(url),
+            StoreUrl::Cluster(url) => {
+                return Self::open_cluster_with(url, inbox, news, hooks).await;
+            }
+            _ => return Err(misconfigured("not the URL of a Redis or Valkey server")),
+        };
+        Self::open_at(endpoint, inbox, news, hooks).await
     }
 
     /// As [`connect`](Self::connect), with a parsed URL.
@@ -69,7 +92,7 @@ impl RedisStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(RedisEndpoint::Server(url), inbox, news, Overrides::default()).await
+        Self::open_at(RedisEndpoint::Server(url), inbox, news, TestHooks::default()).await
     }
 
     /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, and follows it
@@ -84,25 +107,25 @@ impl RedisStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(RedisEndpoint::Sentinels(url), inbox, news, Overrides::default()).await
+        Self::open_at(RedisEndpoint::Sentinels(url), inbox, news, TestHooks::default()).await
     }
 
-    pub(crate) async fn open_at(
+    async fn open_at(
         endpoint: RedisEndpoint,
         inbox: Inbox,
         news: NewsSender,
-        overrides: Overrides,
+        hooks: TestHooks,
     ) -> Result<Arc<Self>, StoreError> {
         let keys = keys_of(endpoint.options())?;
         let guard = endpoint.options().restart_guard;
-        let replication_timeout = overrides.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
+        let replication_timeout = hooks.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
         let options =
             ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
         let (connection, first_reading) = Connection::open(options).await?;
-        let scripts = Box::new(Scripts::new(Wire::Single, guard, mutations_of(&overrides)?));
+        let scripts = Box::new(Scripts::new(Wire::Single, guard, mutations_of(&hooks)?));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: hooks.now, first_reading, heard }))
     }
 
     /// Connects to a cluster.
@@ -114,22 +137,22 @@ impl RedisStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_cluster_with(url, inbox, news, Overrides::default()).await
+        Self::open_cluster_with(url, inbox, news, TestHooks::default()).await
     }
 
-    pub(crate) async fn open_cluster_with(
+    async fn open_cluster_with(
         url: ClusterUrl,
         inbox: Inbox,
         news: NewsSender,
-        overrides: Overrides,
+        hooks: TestHooks,
     ) -> Result<Arc<Self>, StoreError> {
         let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
-        let mutations = mutations_of(&overrides)?;
+        let mutations = mutations_of(&hooks)?;
         let options = cluster::ClusterOptions { url, keys: keys.clone(), inbox, news, mutations };
         let (cluster, first_reading) = Cluster::open(options).await?;
         let servers = Servers::Cluster(cluster);
         let heard = Mutex::new(None);
-        Ok(Arc::new(Self { servers, keys, guard, inbox, now: overrides.now, first_reading, heard }))
+        Ok(Arc::new(Self { servers, keys, guard, inbox, now: hooks.now, first_reading, heard }))
     }
 }
 
@@ -142,10 +165,10 @@ pub(crate) fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
 
 /// Refuses a mutation whose text no script has. It would change nothing, and a test would take that
 /// for a proof.
-fn mutations_of(overrides: &Overrides) -> Result<Vec<Mutation>, StoreError> {
+fn mutations_of(hooks: &TestHooks) -> Result<Vec<Mutation>, StoreError> {
     let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
         true => Ok(Mutation { from, to }),
         false => Err(misconfigured(&format!("no script has the text to be changed: {from}"))),
     };
-    overrides.mutations.iter().cloned().map(known).collect()
+    hooks.mutations.iter().cloned().map(known).collect()
 }

@@ -13,26 +13,20 @@ use seinpaal_proto::{
     Slots, StoredAsk, TicketReply, time::UNBOUNDED,
 };
 
-pub(super) use self::words::{ReplyWords, number};
+pub use self::words::{ReplyWords, number};
 use super::{error::one_line, named::decoded};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// Reads the answer of a script to a batch of this many requests.
-pub(super) fn parse(
-    value: Value,
-    script: &'static str,
-    requests: usize,
-) -> Result<Replies, StoreError> {
+// Used by fuzz/.
+pub fn parse(value: Value, script: &'static str, requests: usize) -> Result<Replies, StoreError> {
     read(&value, requests).ok_or_else(|| unreadable(script, &value))
 }
 
 /// Reads the answer to a batch, which may be packed. The headers of `lean.lua` and `line.lua` have
 /// the formats.
-pub(super) fn of_batch(
-    value: Value,
-    script: &'static str,
-    batch: &Batch,
-) -> Result<Replies, StoreError> {
+// Used by fuzz/.
+pub fn of_batch(value: Value, script: &'static str, batch: &Batch) -> Result<Replies, StoreError> {
     let replies = match &value {
         Value::Int(now) => u64::try_from(*now).ok().and_then(|now| packed(now, &[], batch)),
         // The time of a line is below zero: the last byte of a double has the sign.
@@ -116,7 +110,8 @@ fn read(value: &Value, requests: usize) -> Option<Replies> {
     (replies.len() == requests).then_some(Replies { now, replies, backlog, look_in })
 }
 
-pub(super) fn reply(value: &Value) -> Option<Reply> {
+/// Reads the reply to one request.
+pub fn reply(value: &Value) -> Option<Reply> {
     if let Value::Array(rows) = value {
         return snapshot::read(rows).map(Reply::Snapshot);
     }

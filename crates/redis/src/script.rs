@@ -11,11 +11,9 @@ use seinpaal_proto::{Batch, Request, time::micros};
 use seinpaal_store::url::RestartGuard;
 
 pub(super) use self::hash::hash_of;
-pub(super) use self::requests::{
-    FIRST_REQUEST, MOST_FENCE_SEEN, acquire_line, arguments, attach_words, double, line,
-    plain_arguments,
-};
-pub(super) use self::table::{SCRIPTS, ledger};
+pub(super) use self::requests::{FIRST_REQUEST, arguments, double, plain_arguments};
+pub use self::requests::{MOST_FENCE_SEEN, acquire_line, attach_words, line};
+pub(super) use self::table::{NODE_END, NODE_LEDGER, SCRIPTS};
 use super::{head, queue::pieces::QUEUE};
 
 /// The second piece of every script of names, behind how wakeups travel: formats and bounds.

@@ -28,7 +28,7 @@ const MOVES: &str = "+switch-master";
 
 /// The address of the master, as a sentinel gives it.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct Sighting {
+pub struct Sighting {
     epoch: u64,
     host: String,
     port: u16,
@@ -89,7 +89,9 @@ async fn question(
     connection.send_all(&both, 0, 2, ROOM).await
 }
 
-pub(super) fn sighting(
+/// Reads the answers of a sentinel: the address of the master, and details about it.
+// Used by fuzz/.
+pub fn sighting(
     url: &SentinelUrl,
     shown: &str,
     address: Value,
@@ -225,7 +227,8 @@ async fn hear(url: &SentinelUrl, moves: PubSub, on_move: &impl Fn(&RedisAddress)
 
 /// Reads `MASTER OLD_HOST OLD_PORT NEW_HOST NEW_PORT`, and returns the new address. `None` if the
 /// message is about another master.
-pub(super) fn moved_to(message: &str, master: &str) -> Option<(String, u16)> {
+// Used by fuzz/.
+pub fn moved_to(message: &str, master: &str) -> Option<(String, u16)> {
     let mut words = message.split(' ');
     let (name, host, port) = (words.next()?, words.nth(2)?, words.next()?);
     (name == master).then_some((host.to_owned(), port.parse().ok()?))

@@ -13,9 +13,9 @@ use seinpaal_proto::{
     time::{Micros, SECOND},
 };
 
-pub(super) use self::facts::together;
+pub use self::facts::together;
 pub(super) use self::rights::of_subscribing;
-pub(super) use self::settings::NOTHING_KEPT;
+pub use self::settings::NOTHING_KEPT;
 use self::settings::ServerSettings;
 use super::{
     error,

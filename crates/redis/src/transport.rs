@@ -63,7 +63,7 @@ pub(super) type CommandAnswer<T> = Result<T, CallError>;
 
 /// The reason why there is no answer.
 #[derive(Clone, Debug)]
-pub(super) enum CallError {
+pub enum CallError {
     /// An error of the client library.
     Library(RedisError),
     /// A fault that our own stream saw.
@@ -72,7 +72,7 @@ pub(super) enum CallError {
 
 /// A fault of a server, or of the way to it.
 #[derive(Clone, Debug)]
-pub(super) enum TransportFault {
+pub enum TransportFault {
     /// The host has no address.
     Lookup,
     /// No server took the connection.
@@ -186,12 +186,6 @@ impl Commands {
     /// Subscribes, over RESP3.
     pub(super) async fn subscribe(&mut self, channel: impl ToRedisArgs) -> CommandAnswer<()> {
         let answer = self.connection.subscribe(channel).await;
-        self.explained(answer)
-    }
-
-    /// Gives a subscription up, over RESP3.
-    pub(super) async fn unsubscribe(&mut self, channel: impl ToRedisArgs) -> CommandAnswer<()> {
-        let answer = self.connection.unsubscribe(channel).await;
         self.explained(answer)
     }
 

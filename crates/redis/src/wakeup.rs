@@ -9,7 +9,8 @@ use super::{
 
 /// Reads a message about a name. `None` if the message is not one of ours, or cannot be read: a
 /// wakeup is only a hint, so it may be skipped.
-pub(super) fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
+// Used by fuzz/.
+pub fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
     let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
     let (ticket, rest) = rest.split_once(' ')?;
     let ticket = ticket.parse().ok()?;

@@ -138,9 +138,11 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
 }
 
 /// The outcome of a group, or `None` if it came too late and nothing was written.
-pub(super) type GroupEnd = Option<Result<Vec<Value>, GuardedError>>;
+pub type GroupEnd = Option<Result<Vec<Value>, GuardedError>>;
 
-pub(super) fn read(answer: Answer) -> GroupEnd {
+/// Reads the answer of `lua/write.lua`.
+// Used by fuzz/.
+pub fn read(answer: Answer) -> GroupEnd {
     parse(answer).unwrap_or_else(|| {
         let message =
             "the answer of the script write cannot be read: is there a proxy that changes replies?";

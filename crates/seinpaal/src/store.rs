@@ -3,6 +3,8 @@
 #[cfg(feature = "embedded")]
 pub use seinpaal_embedded as embedded;
 #[cfg(feature = "redis")]
+pub use seinpaal_quorum as quorum;
+#[cfg(feature = "redis")]
 pub use seinpaal_redis as redis;
 pub use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Certainty, ChildRecord, GuardedWrite, News, NewsSender, OneStep,
@@ -61,7 +63,7 @@ pub fn open(
             }
             #[cfg(feature = "redis")]
             url::StoreUrl::Quorum(url) => {
-                Ok(redis::quorum::QuorumStore::open(url, inbox, news).await? as Arc<dyn Store>)
+                Ok(quorum::QuorumStore::open(url, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(feature = "redis")]
             url::StoreUrl::Sentinel(url) => {

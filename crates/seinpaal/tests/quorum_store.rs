@@ -13,7 +13,7 @@ use std::{
 
 use redis::cmd;
 use requests::{acquisition, plain, release};
-use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::quorum::QuorumStore};
+use seinpaal::store::{News, Store, StoreError, StoreErrorKind, quorum::QuorumStore};
 use seinpaal_proto::{
     Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew,
     Reply, Request, Ticket, TicketReply, Whom, time::SECOND,

@@ -8,11 +8,7 @@ use std::{sync::Arc, time::Duration};
 use redis::cmd;
 use requests::{Client, acquire, is_granted, plain};
 use seinpaal::Advice;
-use seinpaal::store::{
-    News, Store, StoreError, StoreErrorKind,
-    redis::{RedisRig, RedisStore},
-    url::StoreUrl,
-};
+use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::RedisStore};
 use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request, Ticket};
 use seinpaal_rig::RedisServer;
 use seinpaal_rig::program;
@@ -40,8 +36,7 @@ fn server_for(rights: &[String]) -> (RedisServer, String) {
 }
 
 async fn connect(url: &str) -> Result<Arc<RedisStore>, StoreError> {
-    let Ok(StoreUrl::Redis(url)) = StoreUrl::parse(url) else { panic!("not a URL") };
-    RedisStore::open_rigged(url, Inbox(1), mpsc::unbounded_channel().0, RedisRig::default()).await
+    RedisStore::connect(url, Inbox(1), mpsc::unbounded_channel().0).await
 }
 
 fn lines(advice: &[Advice]) -> String {

@@ -5,8 +5,8 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
-    redis::{RedisRig, RedisStore},
-    url::{ClusterUrl, StoreUrl},
+    redis::{RedisStore, TestHooks},
+    url::StoreUrl,
 };
 use seinpaal_proto::{Contact, Inbox};
 
@@ -20,7 +20,7 @@ use crate::stage::random;
 #[derive(Debug)]
 pub struct ClusterHarness {
     cluster: Arc<RedisCluster>,
-    url: ClusterUrl,
+    url: StoreUrl,
     clock: Arc<AtomicU64>,
 }
 
@@ -33,9 +33,7 @@ impl ClusterHarness {
     pub fn new() -> Self {
         let cluster = RedisCluster::shared();
         let url = format!("{}?prefix=case-{:032x}:", cluster.url(), random());
-        let Ok(StoreUrl::Cluster(url)) = StoreUrl::parse(&url) else {
-            panic!("not the URL of a cluster: {url}")
-        };
+        let url = StoreUrl::parse(&url).expect("the URL of a cluster");
         Self { cluster, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
@@ -56,8 +54,8 @@ impl Default for ClusterHarness {
 impl Harness for ClusterHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            let rig = RedisRig { now: Some(Arc::clone(&self.clock)), ..RedisRig::default() };
-            let store = RedisStore::open_cluster_rigged(self.url.clone(), inbox, news, rig).await;
+            let hooks = TestHooks { now: Some(Arc::clone(&self.clock)), ..TestHooks::default() };
+            let store = RedisStore::open_with_hooks(self.url.clone(), inbox, news, hooks).await;
             store.unwrap_or_else(|error| panic!("{error}")) as Arc<dyn Store>
         })
     }

@@ -8,7 +8,7 @@ use std::{
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
-    redis::quorum::QuorumStore,
+    quorum::QuorumStore,
     url::{QuorumUrl, StoreUrl},
 };
 use seinpaal_proto::{Contact, Inbox};
@@ -84,8 +84,8 @@ impl Default for QuorumHarness {
 impl Harness for QuorumHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            let clock = Arc::clone(&self.clock);
-            let store = QuorumStore::open_rigged(self.url.clone(), inbox, news, clock).await;
+            let (url, clock) = (self.url.clone(), Arc::clone(&self.clock));
+            let store = QuorumStore::open_with_clock(url, inbox, news, Some(clock)).await;
             let store = store.unwrap_or_else(|error| panic!("{error}"));
             self.until_subscribed(inbox, 3).await;
             store as Arc<dyn Store>

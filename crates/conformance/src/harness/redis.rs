@@ -8,8 +8,8 @@ use std::{
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
-    redis::{RedisRig, RedisStore},
-    url::{RedisUrl, StoreUrl},
+    redis::{RedisStore, TestHooks},
+    url::StoreUrl,
 };
 use seinpaal_proto::{Contact, Inbox};
 
@@ -20,7 +20,7 @@ use seinpaal_rig::RedisServer;
 #[derive(Debug)]
 pub struct RedisHarness {
     server: RedisServer,
-    url: RedisUrl,
+    url: StoreUrl,
     clock: Arc<AtomicU64>,
 }
 
@@ -32,9 +32,7 @@ impl RedisHarness {
     #[must_use]
     pub fn new() -> Self {
         let server = RedisServer::start();
-        let Ok(StoreUrl::Redis(url)) = StoreUrl::parse(&server.url("")) else {
-            panic!("not the URL of a server: {}", server.url(""))
-        };
+        let url = StoreUrl::parse(&server.url("")).expect("the URL of a server");
         Self { server, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
@@ -57,8 +55,8 @@ impl Default for RedisHarness {
 impl Harness for RedisHarness {
     fn open(&self, inbox: Inbox, news: NewsSender) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async move {
-            let rig = RedisRig { now: Some(Arc::clone(&self.clock)), ..RedisRig::default() };
-            let store = RedisStore::open_rigged(self.url.clone(), inbox, news, rig).await;
+            let hooks = TestHooks { now: Some(Arc::clone(&self.clock)), ..TestHooks::default() };
+            let store = RedisStore::open_with_hooks(self.url.clone(), inbox, news, hooks).await;
             let store = store.unwrap_or_else(|error| panic!("{error}"));
             assert!(self.is_subscribed(inbox).unwrap(), "an open client can be reached");
             store as Arc<dyn Store>

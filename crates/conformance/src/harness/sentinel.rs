@@ -7,8 +7,8 @@ use std::{
 
 use seinpaal::store::{
     BoxFuture, NewsSender, Store,
-    redis::{RedisRig, RedisStore},
-    url::{SentinelUrl, StoreUrl},
+    redis::{RedisStore, TestHooks},
+    url::StoreUrl,
 };
 use seinpaal_proto::{Contact, Inbox};
 
@@ -22,7 +22,7 @@ const REPLICATION_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct SentinelHarness {
     servers: Arc<SentinelServers>,
-    url: SentinelUrl,
+    url: StoreUrl,
     clock: Arc<AtomicU64>,
 }
 
@@ -47,8 +47,7 @@ impl SentinelHarness {
 
     fn with(options: &str) -> Self {
         let servers = SentinelServers::shared();
-        let url = servers.url(options);
-        let Ok(StoreUrl::Sentinel(url)) = StoreUrl::parse(&url) else { panic!("{url}") };
+        let url = StoreUrl::parse(&servers.url(options)).expect("the URL of sentinels");
         Self { servers, url, clock: Arc::new(AtomicU64::new(BEGINNING)) }
     }
 
@@ -71,12 +70,12 @@ impl Harness for SentinelHarness {
         Box::pin(async move {
             // A session would repeat a call that fails, but the cases have no session. So replicas
             // get more time here, because the machine is busy with other cases.
-            let rig = RedisRig {
+            let hooks = TestHooks {
                 now: Some(Arc::clone(&self.clock)),
                 replication_timeout: Some(REPLICATION_TIMEOUT),
-                ..RedisRig::default()
+                ..TestHooks::default()
             };
-            let store = RedisStore::open_behind_rigged(self.url.clone(), inbox, news, rig).await;
+            let store = RedisStore::open_with_hooks(self.url.clone(), inbox, news, hooks).await;
             let store = store.unwrap_or_else(|error| panic!("{error}"));
             assert!(self.is_subscribed(inbox), "an open client can be reached");
             store as Arc<dyn Store>

@@ -10,16 +10,17 @@ use redis::Value;
 const UNKNOWN: &str = "?";
 
 /// Where a node listens.
+// Used by fuzz/.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub(super) struct NodeAddress {
-    pub(super) host: String,
-    pub(super) port: u16,
+pub struct NodeAddress {
+    pub host: String,
+    pub port: u16,
 }
 
 impl NodeAddress {
     /// Reads `HOST:PORT` as in a redirection. An empty host means the host that sent it, and a
     /// question mark means that the sender does not know the host.
-    pub(super) fn parse(text: &str, of: &Self) -> Option<Self> {
+    pub fn parse(text: &str, of: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':').filter(|(host, _)| *host != UNKNOWN)?;
         let host = if host.is_empty() { &of.host } else { host };
         Some(Self { host: host.to_owned(), port: port.parse().ok()? })
@@ -33,8 +34,9 @@ impl fmt::Display for NodeAddress {
 }
 
 /// The owners of all hash slots, and all nodes that there are.
+// Used by fuzz/.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HashSlotMap {
+pub struct HashSlotMap {
     /// The ranges of hash slots by their first hash slot: the last hash slot and the owner.
     ranges: BTreeMap<u16, (u16, NodeAddress)>,
     /// Hash slots of which a redirection said that they are elsewhere.
@@ -45,7 +47,7 @@ pub(super) struct HashSlotMap {
 
 impl HashSlotMap {
     /// Reads the answer to `CLUSTER SLOTS`.
-    pub(super) fn parse(answer: &Value, of: &NodeAddress) -> Option<Self> {
+    pub fn parse(answer: &Value, of: &NodeAddress) -> Option<Self> {
         let Value::Array(rows) = answer else { return None };
         let mut map = Self::default();
         for row in rows {
@@ -68,7 +70,7 @@ impl HashSlotMap {
         Some(map)
     }
 
-    pub(super) fn owner(&self, hash_slot: u16) -> Option<&NodeAddress> {
+    pub fn owner(&self, hash_slot: u16) -> Option<&NodeAddress> {
         // A redirection is newer than the map. When the map is read anew, its corrections go with
         // it.
         self.moved.get(&hash_slot).or_else(|| {
@@ -83,7 +85,7 @@ impl HashSlotMap {
     }
 
     /// All masters that own hash slots, each once.
-    pub(super) fn masters(&self) -> Vec<NodeAddress> {
+    pub fn masters(&self) -> Vec<NodeAddress> {
         let owners = self.ranges.values().map(|(_, owner)| owner);
         let mut masters: Vec<_> = owners.chain(self.moved.values()).cloned().collect();
         masters.sort();
@@ -92,16 +94,16 @@ impl HashSlotMap {
     }
 
     /// All nodes, replicas among them.
-    pub(super) fn nodes(&self) -> &[NodeAddress] {
+    pub fn nodes(&self) -> &[NodeAddress] {
         &self.nodes
     }
 
     /// How many replicas the master with the most of them has.
-    pub(super) fn most_replicas(&self) -> u32 {
+    pub fn most_replicas(&self) -> u32 {
         self.most_replicas
     }
 
-    pub(super) fn knows(&self, address: &NodeAddress) -> bool {
+    pub fn knows(&self, address: &NodeAddress) -> bool {
         self.nodes.contains(address) || self.moved.values().any(|owner| owner == address)
     }
 }
@@ -138,29 +140,6 @@ fn ip(rest: &Value) -> Option<&Value> {
         }
         Value::Map(pairs) => pairs.iter().find(|(name, _)| is_ip(name)).map(|(_, value)| value),
         _ => None,
-    }
-}
-
-/// Reads the answer to `CLUSTER SLOTS`, and calls every query of the map.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(in super::super) fn fuzz_hash_slots(answer: &Value) {
-    let of = NodeAddress { host: "h".into(), port: 1 };
-    let Some(map) = HashSlotMap::parse(answer, &of) else { return };
-    for hash_slot in [0, 1, 16_383, u16::MAX] {
-        let owner = map.owner(hash_slot);
-        assert!(owner.is_none_or(|owner| map.knows(owner)), "{hash_slot}");
-    }
-    assert!(map.masters().iter().all(|master| map.nodes().contains(master)));
-    let Value::Array(rows) = answer else { panic!("a map is read of a list") };
-    assert!(map.nodes().len() <= rows.len() * (map.most_replicas() as usize + 1));
-}
-
-/// Reads a redirection, and writes it again.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(in super::super) fn fuzz_redirection(text: &str) {
-    let of = NodeAddress { host: "h".into(), port: 1 };
-    if let Some(address) = NodeAddress::parse(text, &of) {
-        assert_eq!(NodeAddress::parse(&address.to_string(), &of), Some(address));
     }
 }
 

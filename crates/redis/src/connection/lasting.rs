@@ -1,17 +1,10 @@
-//! The connection of a quorum to one of its nodes, which may begin while its server is down.
+//! A connection that may begin while its server is down.
 
 use redis::Value;
 
 use super::{Arc, Connection, ConnectionState, Status, keep, run_script};
-use crate::link::ConnectOptions;
+use crate::{link::ConnectOptions, node::Script};
 use seinpaal_store::StoreError;
-
-/// A script: its hash and its text.
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
-    pub(crate) hash: &'a str,
-    pub(crate) source: &'a str,
-}
 
 impl Connection {
     /// Makes a connection that a task of the current runtime opens in its own time, and opens again
@@ -45,19 +38,19 @@ impl Connection {
         is_up
     }
 
-    /// Runs a script that is given as a text, as [`Connection::evaluate`] runs a script of the
+    /// Runs the script of a caller, as [`Connection::evaluate`] runs a script of the
     /// ledger.
     pub(crate) async fn evaluate_text(
         &self,
-        text: Text<'_>,
+        script: &Script,
         keys: &[String],
         arguments: &[String],
         room: usize,
     ) -> Result<Value, StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
-        evalsha.arg(text.hash).arg(keys.len()).arg(keys).arg(arguments);
+        evalsha.arg(&script.hash).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let source = || text.source.to_owned();
+        let source = || script.source.clone();
         let answer = run_script(&mut link, &evalsha, source, room).await;
         self.shared.note(&link, &answer);
         self.shared.judge(id, answer)

@@ -36,7 +36,7 @@ pub(super) async fn keep(shared: Arc<ConnectionState>) {
 
 impl ConnectionState {
     pub(super) async fn open(self: &Arc<Self>) -> Result<Reading, StoreError> {
-        let (id, mut link) = self.open_where_it_is().await?;
+        let (id, link) = self.open_where_it_is().await?;
         // The number is noted now, so that replicas that go away before the first grant are an
         // outage and not a mistake in the URL.
         let replicated = self.options.endpoint.options().replicated;

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 
 /// Fences that clients claim to have seen are believed up to this number, as the ledger does.
-pub(crate) const MOST_FENCE_SEEN: u64 = 1 << 52;
+pub const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// Lua's numbers are exact up to this one. A deadline beyond it counts as no deadline.
 const MOST_EXACT: u64 = 1 << 53;
 
@@ -180,7 +180,8 @@ fn rule_and_limit(rule: Option<LimitRule>) -> (u8, u32) {
     (letter, limit.get())
 }
 
-pub(crate) fn line(request: &Request) -> String {
+/// The line of a request.
+pub fn line(request: &Request) -> String {
     match request {
         Request::Acquire(acquire) if acquire.wishes.is_empty() => acquire_line(acquire),
         Request::Acquire(acquire) => {
@@ -214,7 +215,8 @@ pub(crate) fn line(request: &Request) -> String {
     }
 }
 
-pub(crate) fn acquire_line(acquire: &Acquire) -> String {
+/// The line of an acquire, in words.
+pub fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let kind = acquire.kind.letter();
@@ -227,7 +229,7 @@ pub(crate) fn acquire_line(acquire: &Acquire) -> String {
 }
 
 /// An attach without the word that begins its line.
-pub(crate) fn attach_words(attach: &Attach) -> String {
+pub fn attach_words(attach: &Attach) -> String {
     let Attach { ticket, lease, ttl, about, .. } = attach;
     let (margin, not_after) = (attach.margin.min(MOST_EXACT), deadline_word(attach.not_after));
     format!("{ticket} {lease} {ttl} {margin} {not_after} {about}")

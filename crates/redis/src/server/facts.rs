@@ -45,7 +45,7 @@ pub(super) fn of_clock(shows: Micros, here: (SystemTime, SystemTime)) -> Option<
 }
 
 /// The facts about several servers: each fact once, with all the different values.
-pub(crate) fn together(of_servers: impl IntoIterator<Item = Fact>) -> Vec<Fact> {
+pub fn together(of_servers: impl IntoIterator<Item = Fact>) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     for fact in of_servers {
         match facts.iter_mut().find(|known| known.what == fact.what) {

@@ -22,7 +22,7 @@ const SHORTEST_IDLE: u64 = 30;
 const LONGEST_NODE_TIMEOUT: u64 = 20_000;
 
 /// The words for a server that forgets everything when it is restarted.
-pub(crate) const NOTHING_KEPT: &str = "nothing is kept on disk";
+pub const NOTHING_KEPT: &str = "nothing is kept on disk";
 
 /// The settings of a server. A setting that the server hides is missing.
 #[derive(Debug, Default)]

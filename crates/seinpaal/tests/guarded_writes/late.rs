@@ -10,7 +10,7 @@ use seinpaal::{
     CommandGroup, Fence, GuardedError, Name, Ticket, Value,
     store::{
         GuardedWrite, Store,
-        redis::{RedisRig, RedisStore},
+        redis::{RedisStore, TestHooks},
         url::StoreUrl,
     },
 };
@@ -42,16 +42,14 @@ impl Late {
         let server = RedisServer::start();
         let now = Arc::new(AtomicU64::new(1_795_000_000_000_000));
         let open = async |inbox| {
-            let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url("")).unwrap() else {
-                panic!()
-            };
-            let rig = RedisRig {
+            let url = StoreUrl::parse(&server.socket_url("")).unwrap();
+            let hooks = TestHooks {
                 now: Some(Arc::clone(&now)),
                 mutations: mutations.clone(),
-                ..RedisRig::default()
+                ..TestHooks::default()
             };
             let (news, _) = mpsc::unbounded_channel();
-            RedisStore::open_rigged(url, Inbox(inbox), news, rig).await.unwrap()
+            RedisStore::open_with_hooks(url, Inbox(inbox), news, hooks).await.unwrap()
         };
         let (holder, other) = (open(1).await, open(2).await);
         let reply = ask(&holder, 1, vec![Request::Acquire(acquisition(1, TTL))]).await.unwrap();

@@ -11,7 +11,7 @@ use std::sync::{
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use seinpaal::store::{
     Store,
-    redis::{RedisRig, RedisStore},
+    redis::{RedisStore, TestHooks},
     url::StoreUrl,
 };
 use seinpaal_proto::{
@@ -50,15 +50,13 @@ impl Bench {
     }
 
     pub(super) async fn on(server: RedisServer, mutation: Option<(&str, &str)>) -> Self {
-        let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url("")).unwrap() else {
-            panic!()
-        };
+        let url = StoreUrl::parse(&server.socket_url("")).unwrap();
         let now = Arc::new(AtomicU64::new(START));
         let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
         let mutations = Vec::from_iter(mutation);
-        let rig = RedisRig { now: Some(now.clone()), mutations, ..RedisRig::default() };
+        let hooks = TestHooks { now: Some(now.clone()), mutations, ..TestHooks::default() };
         let (news, _) = mpsc::unbounded_channel();
-        let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
+        let store = RedisStore::open_with_hooks(url, Inbox(1), news, hooks).await.unwrap();
         let (mut ears, _) = connect(&server).await;
         let log = ["SET", "slowlog-log-slower-than", "0"];
         redis::cmd("CONFIG").arg(&log).exec_async(&mut ears).await.unwrap();

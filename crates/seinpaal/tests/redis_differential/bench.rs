@@ -29,7 +29,7 @@ use redis::{AsyncConnectionConfig, PushInfo, aio::MultiplexedConnection};
 use seen::{Seen, admits_nobody, is_of};
 use seinpaal::store::{
     Store, StoreError,
-    redis::{RedisRig, RedisStore},
+    redis::{RedisStore, TestHooks},
     url::StoreUrl,
 };
 use seinpaal_proto::{Batch, Inbox, MemoryState, Name, Replies, Request, execute};
@@ -86,15 +86,13 @@ impl Bench {
         guard: Option<u64>,
     ) -> Self {
         let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
-        let StoreUrl::Redis(url) = StoreUrl::parse(&server.socket_url(&options)).unwrap() else {
-            panic!()
-        };
+        let url = StoreUrl::parse(&server.socket_url(&options)).unwrap();
         let now = Arc::new(AtomicU64::new(START));
         let owned = |(from, to): (&str, &str)| (from.to_owned(), to.to_owned());
         let mutations = mutations.into_iter().map(owned).collect();
-        let rig = RedisRig { now: Some(now.clone()), mutations, ..RedisRig::default() };
+        let hooks = TestHooks { now: Some(now.clone()), mutations, ..TestHooks::default() };
         let (news, _) = mpsc::unbounded_channel();
-        let store = RedisStore::open_rigged(url, Inbox(1), news, rig).await.unwrap();
+        let store = RedisStore::open_with_hooks(url, Inbox(1), news, hooks).await.unwrap();
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();

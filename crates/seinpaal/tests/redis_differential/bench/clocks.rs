@@ -20,14 +20,14 @@ impl Bench {
             requests: vec![Request::Inspect { rows: 0 }],
         };
         let before = self.server_time().await;
-        let now = self.unrigged().await.call(&batch).await.unwrap().now;
+        let now = self.by_the_servers_clock().await.call(&batch).await.unwrap().now;
         let after = self.server_time().await;
         let is_between = before <= now && now <= after;
         (!is_between)
             .then(|| format!("the scripts' time is {now}, the server's {before} to {after}"))
     }
 
-    async fn unrigged(&self) -> Arc<RedisStore> {
+    async fn by_the_servers_clock(&self) -> Arc<RedisStore> {
         let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.socket_url("")).unwrap() else {
             panic!()
         };

@@ -4,7 +4,7 @@
 use seinpaal_proto::{Fence, HolderRow, Kind, RecentHolds, Slots, Snapshot};
 
 use super::*;
-use crate::quorum::answer::{GuardWord, NodeGuard, NodeState};
+use crate::answer::{GuardWord, NodeGuard, NodeState};
 
 const NODES: usize = 3;
 

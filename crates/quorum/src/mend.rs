@@ -18,7 +18,7 @@ use super::{
     node::{Envelope, MOST_LINES},
     table::HeldGrant,
 };
-use crate::script::acquire_line;
+use seinpaal_redis::node::acquire_line;
 
 impl Quorum {
     /// Writes grants that a majority has just renewed to the nodes that lack them. A node lacks a

@@ -20,10 +20,10 @@ use super::{
     FenceClock, Quorum, QuorumStore,
     answer::{GuardWord, NodeAnswer},
     gather::Gathering,
+    misconfigured,
     node::{Envelope, QuorumNode},
     table::TicketTable,
 };
-use crate::{misconfigured, open::keys_of};
 use seinpaal_store::boottime;
 use seinpaal_store::{
     Certainty, News, NewsSender, Reading, StoreError, StoreErrorKind, url::QuorumUrl,
@@ -35,7 +35,13 @@ const GRACE: Duration = Duration::from_millis(300);
 const MOST_POLLED: usize = 16;
 
 impl QuorumStore {
-    pub(crate) async fn open_with(
+    /// As [`open`](Self::open), with `now` in place of every node's clock, in microseconds. Tests
+    /// use it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[doc(hidden)]
+    pub async fn open_with_clock(
         url: QuorumUrl,
         inbox: Inbox,
         news: NewsSender,
@@ -69,16 +75,16 @@ impl Quorum {
                 "the nodes of a quorum have no replicas: leave out replicated",
             ));
         }
-        let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
+        let guard = url.options.restart_guard;
         // The node script has a guard of its own, so its connections need none.
         let mut options = url.options;
         options.restart_guard = None;
         let nodes = url.nodes.into_iter().zip(senders).map(|(mut node, sender)| {
             node.options = options.clone();
-            Arc::new(QuorumNode::begin(node, keys.clone(), inbox, sender))
+            QuorumNode::begin(node, inbox, sender).map(Arc::new)
         });
         Ok(Self {
-            nodes: nodes.collect(),
+            nodes: nodes.collect::<Result<_, _>>()?,
             inbox,
             news,
             guard: guard.map_or(0, |guard| micros(guard.length())),
@@ -95,7 +101,7 @@ impl Quorum {
     async fn connect(&self) -> Result<(), StoreError> {
         let first = |node: &Arc<QuorumNode>| {
             let node = Arc::clone(node);
-            async move { node.connection.first_try().await }
+            async move { node.server.first_try().await }
         };
         let mut tries: FuturesUnordered<_> = self.nodes.iter().map(first).collect();
         let (mut up, mut errors) = (0, Vec::new());
@@ -213,8 +219,8 @@ impl Quorum {
         let mut scans: FuturesUnordered<_> = self
             .nodes
             .iter()
-            .filter(|node| node.connection.is_up())
-            .map(|node| node.names(prefix))
+            .filter(|node| node.server.is_up())
+            .map(|node| node.server.names(prefix))
             .collect();
         let (mut names, mut answered, mut failed) = (BTreeSet::new(), 0, None);
         while let Some(scanned) = scans.next().await {

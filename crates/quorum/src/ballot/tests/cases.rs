@@ -3,7 +3,7 @@
 use seinpaal_proto::{Busy, LimitRule, OnMismatch};
 
 use super::*;
-use crate::quorum::answer::Register;
+use crate::answer::Register;
 
 #[test]
 fn three_clients_with_two_nodes_each_end_with_two_permits_at_most() {

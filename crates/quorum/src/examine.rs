@@ -7,24 +7,18 @@ use seinpaal_store::{
     examination::{found_in, look_at},
 };
 
-use super::{
-    super::server::{NOTHING_KEPT, together},
-    Quorum,
-    answer::NodeReply,
-    matter::CallHeader,
-    node::QuorumNode,
-};
-use crate::script::line;
+use super::{Quorum, answer::NodeReply, matter::CallHeader, node::QuorumNode};
+use seinpaal_redis::node::{NOTHING_KEPT, line, together};
 
 impl Quorum {
     /// Advice about each node that answers, and about the nodes that do not.
     pub(super) fn advice(&self) -> Vec<Advice> {
-        let of_nodes = self.nodes.iter().flat_map(|node| node.connection.advice());
+        let of_nodes = self.nodes.iter().flat_map(|node| node.server.advice());
         // The quorum's own guard takes care of what nodes may forget.
         let is_met = |advice: &Advice| self.guard > 0 && advice.text.contains(NOTHING_KEPT);
         let mut advice: Vec<_> = of_nodes.filter(|advice| !is_met(advice)).collect();
-        let silent = self.nodes.iter().filter(|node| !node.connection.is_up());
-        let silent: Vec<_> = silent.map(|node| node.shown.to_string()).collect();
+        let silent = self.nodes.iter().filter(|node| !node.server.is_up());
+        let silent: Vec<_> = silent.map(|node| node.shown().to_owned()).collect();
         if !silent.is_empty() {
             advice.push(Advice::risk(format!(
                 "no answer from {}; the quorum survives the loss of {} of its {} nodes: check that all run and can be reached",
@@ -38,22 +32,22 @@ impl Quorum {
 
     /// Facts about the nodes. Each value stands there once.
     pub(super) fn facts(&self) -> Vec<Fact> {
-        let up = self.nodes.iter().filter(|node| node.connection.is_up()).count();
+        let up = self.nodes.iter().filter(|node| node.server.is_up()).count();
         let answering = Fact::new("nodes", format!("{up} of {} answer", self.nodes.len()));
-        let of_nodes = self.nodes.iter().flat_map(|node| node.connection.facts());
+        let of_nodes = self.nodes.iter().flat_map(|node| node.server.facts());
         together([answering].into_iter().chain(of_nodes))
     }
 
     /// Looks at the ledgers of each node that answers, since every node decides by its own.
     pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
         let mut examination = Examination::default();
-        for node in self.nodes.iter().filter(|node| node.connection.is_up()) {
-            for name in node.names("").await? {
+        for node in self.nodes.iter().filter(|node| node.server.is_up()) {
+            for name in node.server.names("").await? {
                 if examination.is_full(most) {
                     return Ok(examination);
                 }
                 let looked = self.found_at(node, &name).await;
-                examination.take(&name, Some(&node.shown), looked)?;
+                examination.take(&name, Some(node.shown()), looked)?;
             }
         }
         Ok(examination)

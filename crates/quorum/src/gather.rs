@@ -9,9 +9,9 @@ use tokio::{
 
 use super::{
     answer::NodeAnswer,
+    misconfigured,
     node::{Envelope, QuorumNode},
 };
-use crate::misconfigured;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// How long a majority may take to answer, which is much shorter than a ttl.
@@ -42,7 +42,7 @@ impl Gathering {
     /// Sends these lines to every node that is connected, or to all nodes if the connected ones are
     /// no majority.
     pub(super) fn send(nodes: &[Arc<QuorumNode>], envelope: &Envelope, lines: &[String]) -> Self {
-        let up: Vec<bool> = nodes.iter().map(|node| node.connection.is_up()).collect();
+        let up: Vec<bool> = nodes.iter().map(|node| node.server.is_up()).collect();
         let has_majority = up.iter().filter(|is_up| **is_up).count() > nodes.len() / 2;
         let (sender, inbound) = mpsc::unbounded_channel();
         let slots = nodes.iter().zip(up).enumerate().map(|(index, (node, is_up))| {
@@ -97,7 +97,7 @@ impl Gathering {
         self.slots[index] = if is_twin {
             NodeTurn::Twin(misconfigured(&format!(
                 "{} is the same server as another node: every node is a server of its own",
-                self.nodes[index].shown
+                self.nodes[index].shown()
             )))
         } else {
             NodeTurn::Answered(answer)

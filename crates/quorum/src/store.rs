@@ -1,8 +1,9 @@
-//! A quorum behind the seam.
+//! A quorum as a store.
 
 use std::time::Duration;
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
+use seinpaal_redis::node::refuse_too_much;
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, OneStep, Presence,
     Reading, SendsInPlace, Store, StoreError, Written, no_queues,
@@ -46,7 +47,7 @@ impl Store for QuorumStore {
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
         Box::pin(async move {
-            crate::refuse_too_much(batch)?;
+            refuse_too_much(batch)?;
             self.quorum.execute(batch).await
         })
     }

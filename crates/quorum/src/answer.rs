@@ -1,40 +1,39 @@
 //! The answers of a node: the words of the ledger's scripts, and a few of its own.
 
-use redis::Value;
 use seinpaal_proto::{Cause, Kind, Reply, Slots, Ticket, time::Micros};
 
-use crate::reply::{ReplyWords, number, reply};
+use seinpaal_redis::node::{ReplyWords, Value, number, reply};
 
 /// A node's answer to one call.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct NodeAnswer {
+pub struct NodeAnswer {
     /// The node's clock.
-    pub(super) now: Micros,
+    pub now: Micros,
     /// Whether the node has work left over.
-    pub(super) backlog: bool,
-    pub(super) guard: NodeGuard,
+    pub backlog: bool,
+    pub guard: NodeGuard,
     /// One reply for each line, in their order.
-    pub(super) replies: Vec<NodeReply>,
-    pub(super) state: NodeState,
+    pub replies: Vec<NodeReply>,
+    pub state: NodeState,
 }
 
 /// Each node's answer to one line, or `None` if the node has not answered.
-pub(super) type NodeAnswers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
+pub type NodeAnswers<'a> = &'a [Option<(&'a NodeAnswer, &'a NodeReply)>];
 
 /// How far a node is to be trusted.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct NodeGuard {
+pub struct NodeGuard {
     /// The `run_id` of the server, which is new with every start.
-    pub(super) run: String,
-    pub(super) word: GuardWord,
+    pub run: String,
+    pub word: GuardWord,
     /// The length of the guard that is stored there.
-    pub(super) stored: Micros,
+    pub stored: Micros,
     /// For how much longer the node admits nobody.
-    pub(super) left: Micros,
+    pub left: Micros,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum GuardWord {
+pub enum GuardWord {
     /// There is no marker.
     None,
     /// There is a marker of this run, for this guard.
@@ -47,27 +46,27 @@ pub(super) enum GuardWord {
 
 /// The settings at a node, and the waiters of the asker that may look again.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct NodeState {
+pub struct NodeState {
     /// The greatest fence that the node has voted for.
-    pub(super) fence: u64,
-    pub(super) stated: Register<Option<u32>>,
-    pub(super) pinned: Register<Option<u32>>,
-    pub(super) paused: Register<Option<String>>,
+    pub fence: u64,
+    pub stated: Register<Option<u32>>,
+    pub pinned: Register<Option<u32>>,
+    pub paused: Register<Option<String>>,
     /// Tickets of the asker whose turn may have come.
-    pub(super) looks: Vec<Ticket>,
+    pub looks: Vec<Ticket>,
 }
 
 /// A value with the version that was given with it. A value with version 0 was never set on
 /// purpose.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Register<T> {
-    pub(super) version: u64,
-    pub(super) value: T,
+pub struct Register<T> {
+    pub version: u64,
+    pub value: T,
 }
 
 /// A node's answer to one line.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum NodeReply {
+pub enum NodeReply {
     /// A vote for the ticket.
     Took(Vote),
     /// No vote.
@@ -81,30 +80,30 @@ pub(super) enum NodeReply {
 
 /// A vote for a ticket to have slots.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Vote {
-    pub(super) ticket: Ticket,
-    pub(super) fence: u64,
-    pub(super) slots: Slots,
+pub struct Vote {
+    pub ticket: Ticket,
+    pub fence: u64,
+    pub slots: Slots,
     /// The time that is left of the ticket's lease there.
-    pub(super) left: Micros,
+    pub left: Micros,
     /// The other holders. Their slots are told only if some are above the limit.
-    pub(super) others: NodeHolders,
+    pub others: NodeHolders,
 }
 
 /// The reason why a node does not vote for a ticket, and what the node knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct NodeRefusal {
-    pub(super) ticket: Ticket,
-    pub(super) why: RefusedFor,
+pub struct NodeRefusal {
+    pub ticket: Ticket,
+    pub why: RefusedFor,
     /// The greatest fence that the node has voted for.
-    pub(super) fence: u64,
-    pub(super) held: u32,
-    pub(super) waiting: u32,
-    pub(super) holders: NodeHolders,
+    pub fence: u64,
+    pub held: u32,
+    pub waiting: u32,
+    pub holders: NodeHolders,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum RefusedFor {
+pub enum RefusedFor {
     Full,
     Paused,
     /// The node may have forgotten a lease.
@@ -120,16 +119,17 @@ pub(super) enum RefusedFor {
 
 /// The holders at a node: the fence of each grant, and its slots.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct NodeHolders {
-    pub(super) known: Vec<(u64, Slots)>,
+pub struct NodeHolders {
+    pub known: Vec<(u64, Slots)>,
     /// Whether there are more holders than the node lists.
-    pub(super) is_cut: bool,
+    pub is_cut: bool,
 }
 
 impl NodeAnswer {
     /// Reads the answer to a call with so many lines between the guard's and the state's. `None` if
     /// it cannot be read.
-    pub(super) fn read(value: &Value, lines: usize) -> Option<Self> {
+    // Used by fuzz/.
+    pub fn read(value: &Value, lines: usize) -> Option<Self> {
         let Value::Array(answers) = value else { return None };
         let [done, guard, replies @ .., state] = answers.as_slice() else { return None };
         let mut done = ReplyWords::of(done)?;
@@ -223,7 +223,7 @@ fn holders(text: &str) -> Option<NodeHolders> {
 
 impl NodeReply {
     /// The cause of the ticket's end, if the node says that the ticket has ended.
-    pub(super) fn ended(&self) -> Option<Cause> {
+    pub fn ended(&self) -> Option<Cause> {
         match self {
             Self::Plain(Reply::Ended { cause, .. }) => Some(*cause),
             _ => None,
@@ -232,7 +232,7 @@ impl NodeReply {
 
     /// The kind of lock that the node has under this name, if it is not the kind that was asked
     /// for.
-    pub(super) fn other_kind(&self) -> Option<Kind> {
+    pub fn other_kind(&self) -> Option<Kind> {
         match self {
             Self::Plain(Reply::OtherKind { stored, .. }) => Some(*stored),
             _ => None,

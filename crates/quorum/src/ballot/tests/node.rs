@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use seinpaal_proto::Ticket;
 
 use super::{TTL, set};
-use crate::quorum::answer::{
+use crate::answer::{
     GuardWord, NodeAnswer, NodeGuard, NodeHolders, NodeRefusal, NodeReply, NodeState, RefusedFor,
     Register, Vote,
 };

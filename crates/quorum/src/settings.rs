@@ -102,7 +102,7 @@ mod tests {
     use seinpaal_proto::Kind;
 
     use super::*;
-    use crate::quorum::answer::{GuardWord, NodeGuard};
+    use crate::answer::{GuardWord, NodeGuard};
 
     fn node(limit: Option<u32>, version: u64, guarded: u64) -> NodeAnswer {
         NodeAnswer {

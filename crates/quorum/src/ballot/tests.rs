@@ -15,7 +15,7 @@ use seinpaal_proto::{
 
 use self::node::Node;
 use super::*;
-use crate::quorum::answer::{NodeAnswer, NodeRefusal, RefusedFor};
+use crate::answer::{NodeAnswer, NodeRefusal, RefusedFor};
 
 const NODES: usize = 3;
 const TTL: Micros = 1_000_000;

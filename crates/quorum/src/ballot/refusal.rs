@@ -128,7 +128,7 @@ impl Ballot {
 
     /// The reply to a client whose tries are all used up, because other clients were quicker each
     /// time.
-    pub(in super::super) fn give_up(&self, answers: NodeAnswers<'_>) -> Reply {
+    pub(crate) fn give_up(&self, answers: NodeAnswers<'_>) -> Reply {
         let majority = answers.len() / 2 + 1;
         let settings =
             QuorumSettings::of(answers.iter().flatten().map(|(answer, _)| *answer), majority);

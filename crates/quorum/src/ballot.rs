@@ -15,10 +15,7 @@
 
 mod refusal;
 
-use seinpaal_proto::{
-    Acquire, Grant, Reply, SlotNames, Slots,
-    time::Micros,
-};
+use seinpaal_proto::{Acquire, Grant, Reply, SlotNames, Slots, time::Micros};
 
 use super::{
     answer::{NodeAnswers, NodeHolders, NodeReply, Vote},

@@ -10,8 +10,14 @@
 //! The proof that no more than the limit are ever held, and that fences grow:
 //! docs/decisions/0013-quorum.md. The keys on each node, and the limits of the promises:
 //! docs/internals/stores/quorum.md.
+//!
+//! The connections to the servers, and the ledger that each of them executes, are those of
+//! [`seinpaal_redis::node`].
 
-mod answer;
+#![forbid(unsafe_code)]
+
+#[doc(hidden)]
+pub mod answer;
 mod attach;
 mod ballot;
 mod call;
@@ -23,8 +29,8 @@ mod mend;
 mod node;
 mod open;
 mod poll;
-mod seam;
 mod settings;
+mod store;
 mod table;
 mod tally;
 
@@ -54,11 +60,15 @@ use self::{
     node::{Envelope, QuorumNode},
     table::TicketTable,
 };
-use super::{list, misconfigured};
+use seinpaal_redis::node::{inspection, listed};
 use seinpaal_store::{
-    NewsSender, Reading, StoreError,
+    Certainty, NewsSender, Reading, StoreError, StoreErrorKind,
     url::{QuorumUrl, StoreUrl},
 };
+
+/// The target of log events, named after the place where users of the crate `seinpaal` find this
+/// store.
+const TARGET: &str = "seinpaal::store::quorum";
 
 /// By how much fences are ahead of the nodes' clocks. A node takes no fence that is behind its own
 /// clock, and its clock goes on while a request is on its way.
@@ -105,7 +115,7 @@ impl QuorumStore {
     /// called inside a tokio runtime, which keeps the connections from then on.
     ///
     /// # Errors
-    /// As [`RedisStore::connect`](super::RedisStore::connect), if fewer nodes than a majority can
+    /// As [`RedisStore::connect`](seinpaal_redis::RedisStore::connect), if fewer nodes than a majority can
     /// be used. Also if two nodes are the same server, or if a node was set up with another
     /// `restart-guard`.
     pub async fn connect(
@@ -129,16 +139,16 @@ impl QuorumStore {
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        Self::open_with(url, inbox, news, None).await
+        Self::open_with_clock(url, inbox, news, None).await
     }
 
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
-        let mut listed = Vec::new();
+        let mut found = Vec::new();
         for name in self.quorum.names(prefix).await? {
-            let replies = self.quorum.execute(&list::inspection(&name)).await?;
-            listed.extend(list::listed(replies).map(|snapshot| (name, snapshot)));
+            let replies = self.quorum.execute(&inspection(&name)).await?;
+            found.extend(listed(replies).map(|snapshot| (name, snapshot)));
         }
-        Ok(listed)
+        Ok(found)
     }
 }
 
@@ -150,7 +160,7 @@ impl Drop for QuorumStore {
 
 impl fmt::Debug for QuorumStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nodes: Vec<_> = self.quorum.nodes.iter().map(|node| &node.shown).collect();
+        let nodes: Vec<_> = self.quorum.nodes.iter().map(|node| node.shown()).collect();
         f.debug_struct("QuorumStore").field("nodes", &nodes).finish()
     }
 }
@@ -193,9 +203,9 @@ impl Quorum {
     /// nodes' clocks.
     fn next_fence(&self, seen: u64) -> u64 {
         // A clock that a test sets stands still between two calls.
-        let is_rigged = self.now.is_some();
+        let has_test_clock = self.now.is_some();
         let mut clock = self.clock();
-        let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
+        let passed = |at: Instant| if has_test_clock { 0 } else { micros(at.elapsed()) };
         let now = clock.heard.map_or(0, |(now, at)| now + passed(at) + AHEAD);
         clock.last = (clock.last.max(seen) + 1).max(now);
         clock.last
@@ -203,8 +213,8 @@ impl Quorum {
 
     /// The instant after which no node may execute a request that is sent now, by any node's clock.
     fn not_after(&self) -> Option<Micros> {
-        let is_rigged = self.now.is_some();
-        let passed = |at: Instant| if is_rigged { 0 } else { micros(at.elapsed()) };
+        let has_test_clock = self.now.is_some();
+        let passed = |at: Instant| if has_test_clock { 0 } else { micros(at.elapsed()) };
         self.clock().heard.map(|(now, at)| now + passed(at) + LIFE)
     }
 
@@ -273,14 +283,6 @@ impl Quorum {
     }
 }
 
-/// Reads a node's answer of any number of lines.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn fuzz_answer(value: &redis::Value) {
-    let redis::Value::Array(parts) = value else { return };
-    let read = answer::NodeAnswer::read(value, parts.len().saturating_sub(3));
-    for reply in read.iter().flat_map(|answer| &answer.replies) {
-        if let answer::NodeReply::Took(vote) = reply {
-            let _ = vote.slots.count();
-        }
-    }
+fn misconfigured(message: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }

@@ -19,7 +19,7 @@ use super::{
     matter::{CallHeader, Matter, OpenMatter, Yield, at},
     mend::{Fixes, ballot_line},
 };
-use crate::script::{attach_words, line};
+use seinpaal_redis::node::{attach_words, line};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// How many proposals one request makes in one call before it gives way to others.
@@ -192,7 +192,7 @@ impl Quorum {
         }
         if table.is_waiting() {
             self.hint.notify_one();
-            self.nodes.iter().for_each(|node| node.connection.expect_news());
+            self.nodes.iter().for_each(|node| node.server.expect_news());
         }
     }
 
