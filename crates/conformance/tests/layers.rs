@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["seinpaal-serve"],
     &["seinpaal-cli"],
     // From here on: tests.
-    &["seinpaal-rig", "seinpaal-models"],
+    &["seinpaal-rig", "seinpaal-models", "seinpaal-fuzz"],
     &["seinpaal-conformance"],
     &["torture"],
     &["day"],

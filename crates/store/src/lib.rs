@@ -14,9 +14,6 @@ pub mod boottime;
 pub mod clock;
 #[doc(hidden)]
 pub mod examination;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 #[doc(hidden)]
 pub mod guarded;
 pub mod memory;
