@@ -1,7 +1,7 @@
 //! Links the library that unwinds a panic into the program, if the compiler has it as a static
 //! library. Otherwise each start of the program finds and maps the shared library, which then asks
 //! the processor for its features. On a virtual machine that takes longer than all other work in
-//! user space (docs/decisions/0077-a-run-starts-what-it-needs.md).
+//! user space (docs/decisions/run.md).
 
 use std::{env, path::Path, process::Command};
 

@@ -2,7 +2,7 @@
 //! or polls.
 //!
 //! No function here holds the interpreter while it waits, and no thread of the crate ever takes it.
-//! So renewal needs neither the GIL nor an event loop. See docs/decisions/0052-python.md.
+//! So renewal needs neither the GIL nor an event loop. See docs/decisions/python.md.
 
 #![forbid(unsafe_code)]
 

@@ -127,7 +127,7 @@ def test_every_case_is_told_or_left_out_with_a_reason(prefix: str) -> None:
 def test_the_page_about_proofs_counts_them() -> None:
     cases = [prefix + case for prefix, (path, _) in LISTS.items() for case, _ in listed(path)]
     here = {case for case, _, _ in plays()}
-    page = (CRATE.parents[2] / "docs/internals/proof/README.md").read_text()
+    page = (CRATE.parents[2] / "docs/internals/tests/README.md").read_text()
     assert f"{len(here)} of those {len(cases)} cases" in page
 
 

@@ -5,7 +5,7 @@
 //!   keys (reads them)      ─┼─▶ the loop here ─▶ view (pure) ─▶ screen
 //!   signals                ─┘
 //! ```
-//! docs/decisions/0050-top.md says why there is no library for the terminal.
+//! docs/decisions/operating.md says why there is no library for the terminal.
 
 mod deed;
 mod keys;

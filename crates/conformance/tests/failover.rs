@@ -62,7 +62,7 @@ async fn a_grant_that_no_replica_had_is_given_again_without_replicated() {
     fail_over(&mut servers);
     let second = client(&servers.url("")).await;
     let other = held(&second).await;
-    // docs/guarantees.md does not promise more here. The fence protects the resource.
+    // docs/guide/promises.md does not promise more here. The fence protects the resource.
     assert!(one.is_held() && other.is_held());
     assert!(other.fence() > one.fence());
 }

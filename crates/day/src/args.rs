@@ -13,7 +13,7 @@ pub const USAGE: &str = "usage: day [--minutes N | --seconds N] [--seed S] [--st
   --program  the program under test; default: SEINPAAL_PROGRAM, else target/release/seinpaal
   --stores   with commas between: embedded, redis, sentinel, cluster, quorum, zookeeper; default: all
   --scratch  where the history and all output go, and stay; default: a temporary directory, kept if something was broken
-See docs/internals/proof/day.md.";
+See docs/internals/tests/day.md.";
 
 /// The arguments of the command line.
 #[derive(Debug)]

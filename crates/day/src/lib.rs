@@ -11,7 +11,7 @@
 //!                                 judge ──▶ table: a line a store
 //! ```
 //!
-//! docs/internals/proof/day.md says how to run it and how to read what it prints.
+//! docs/internals/tests/day.md says how to run it and how to read what it prints.
 #![forbid(unsafe_code)]
 
 pub mod args;

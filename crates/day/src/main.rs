@@ -1,4 +1,4 @@
-//! `cargo run -p day -- …`: see docs/internals/proof/day.md.
+//! `cargo run -p day -- …`: see docs/internals/tests/day.md.
 #![forbid(unsafe_code)]
 
 use std::{fs, io, path::Path, process::ExitCode};

@@ -4,7 +4,7 @@
 //! and the kernel drops all such locks of a process when the process closes any descriptor of the
 //! file. Without the locks, a database shell that comes and goes takes the log for left over and
 //! deletes it. So facts about the files are asked for by name (`statat`, `accessat`), and SQLite
-//! reads their content (docs/decisions/0033-only-sqlite-opens-the-database.md).
+//! reads their content (docs/decisions/embedded.md).
 
 use std::{
     path::{Path, PathBuf},

@@ -6,7 +6,7 @@
 //! that come and go, that is most of the work. As long as the machine runs and the disk stays
 //! mounted, nothing changes the index in between. So a program that can tell that this is the case,
 //! and that the index is of this log, keeps SQLite from throwing it away
-//! (docs/decisions/0077-a-run-starts-what-it-needs.md).
+//! (docs/decisions/embedded.md).
 //!
 //! SQLite takes a program for the first one if no other has a lock on a certain byte of the index.
 //! The lock that is taken here belongs to an open file and not to a process, so SQLite takes it for

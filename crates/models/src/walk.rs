@@ -20,8 +20,8 @@ pub struct Walks<A> {
     pub violation: Option<(u64, String, Vec<A>)>,
 }
 
-/// Xorshift (Marsaglia 2003), and not `fastrand`: docs/guarantees.md and
-/// docs/internals/proof/planted.md name walks by their seeds, and another generator would make
+/// Xorshift (Marsaglia 2003), and not `fastrand`: tests and
+/// patches in tests/mistakes name walks by their seeds, and another generator would make
 /// other walks of these seeds.
 #[derive(Debug)]
 struct WalkDice(u64);

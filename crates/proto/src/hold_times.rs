@@ -1,8 +1,8 @@
 //! How long holds of one name took. Estimates of waiting times are based on these lengths.
 //!
 //! Every store keeps the lengths of the last few holds of a name ([`RecentHolds`],
-//! docs/decisions/0083). A program that reads a name each second sees which holders have gone since
-//! the last look, and so learns of more holds than those (docs/decisions/0081).
+//! docs/decisions/operating.md). A program that reads a name each second sees which holders have gone since
+//! the last look, and so learns of more holds than those (docs/decisions/operating.md).
 
 use alloc::{
     collections::{BTreeSet, VecDeque},

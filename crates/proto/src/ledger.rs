@@ -65,7 +65,7 @@ pub trait Contacts {
     fn contact(&mut self, inbox: Inbox) -> Contact;
 
     /// Returns for how long the store admits nobody, because it may have forgotten leases. `None`:
-    /// the store remembers all leases. The ledger asks once in a batch. Decision 16 says how Redis
+    /// the store remembers all leases. The ledger asks once in a batch. docs/decisions/restart-guard.md says how Redis
     /// keeps this time.
     fn guarded_for(&mut self) -> Option<Micros> {
         None

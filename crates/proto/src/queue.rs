@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`execute`] is the specification of every store, as [`crate::execute`] is for semaphores.
-//! docs/decisions/0022-queues.md says how a request takes effect once, how items are ordered and
+//! docs/decisions/queues.md says how a request takes effect once, how items are ordered and
 //! how idle workers are called.
 
 mod contradictions;

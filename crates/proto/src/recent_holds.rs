@@ -3,7 +3,7 @@
 //!
 //! A length is a code of seven bits, and the seven newest stand in one number of 49 bits, the
 //! newest in the lowest. So a double can represent the number exactly, and Lua has no other numbers
-//! (docs/decisions/0083).
+//! (docs/decisions/operating.md).
 
 use core::fmt;
 

@@ -11,7 +11,7 @@
 //! A vote is a record "ticket T has the slots S under fence F until t" at a node. A node keeps each
 //! slot for one ticket at a time, and two majorities share a node. So no two grants have a slot at
 //! the same time. A node votes for growing fences only. So the later of two grants has the greater
-//! fence (docs/decisions/0013-quorum.md).
+//! fence (docs/decisions/quorum.md).
 
 mod refusal;
 

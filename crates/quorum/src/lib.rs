@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The proof that no more than the limit are ever held, and that fences grow:
-//! docs/decisions/0013-quorum.md. The keys on each node, and the limits of the promises:
+//! docs/decisions/quorum.md. The keys on each node, and the limits of the promises:
 //! docs/internals/stores/quorum.md.
 //!
 //! The connections to the servers, and the ledger that each of them executes, are those of
@@ -268,7 +268,7 @@ impl Quorum {
             _ => None,
         });
         // The guard's clock moves by a fifth of the guard a call at most, so a lease may last for
-        // the other four fifths (decision 13).
+        // the other four fifths (docs/decisions/quorum.md).
         let (longest, most) = (ttl.max().unwrap_or(0), self.guard / 5 * 4);
         if self.guard == 0 || longest <= most {
             return Ok(());

@@ -3,7 +3,7 @@
 //!
 //! The server does hardly less work for them. But both ends are woken less often and make fewer
 //! system calls, and the client does once what it otherwise does for each batch
-//! (docs/decisions/0066-calls-that-are-due-together.md).
+//! (docs/decisions/driver.md).
 
 use redis::Value;
 use seinpaal_proto::{Batch, Replies};

@@ -18,12 +18,12 @@
 //!
 //! The driver has a thread of its own for three reasons: leases are renewed while the program
 //! blocks its executor, a permit can be dropped where there is no runtime, and the program may use
-//! any executor (docs/decisions/0004-driver-thread.md). Only the driver waits, and the session says
+//! any executor (docs/decisions/driver.md). Only the driver waits, and the session says
 //! until when.
 //!
 //! A caller may enter an idle driver and have its one call made, or sent, on the caller's thread
-//! (`shared.rs`, docs/decisions/0047-a-lone-call-on-its-callers-thread.md, and
-//! 0053-a-lone-request-is-sent-by-its-caller.md for a server).
+//! (`shared.rs`; for a server the caller also
+//! sends the request; docs/decisions/driver.md).
 
 mod answers;
 mod command;

@@ -29,7 +29,7 @@ async fn no_fence_is_given_twice_after_the_servers_clock_was_an_hour_ahead_for_a
     assert_eq!(keys(&server).await, 0, "the clock has passed the last fence");
 }
 
-/// This is not promised (docs/guarantees.md). If the name was forgotten while the clock was ahead,
+/// This is not promised (docs/guide/promises.md). If the name was forgotten while the clock was ahead,
 /// it gives fences again. A new client cannot notice that, but a client that has heard from the
 /// server meanwhile never gets such a fence.
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_client_that_was_connected_while_the_clock_was_ahead_gets_greater_fenc
     let seinpaal = seinpaal::Seinpaal::connect(&server.socket_url("")).await.unwrap();
     clock.set(&server, 0).await;
     let repeats = fence_of_a_new_client(&server, 2).await;
-    assert!(repeats < before, "{repeats:?} after {before:?}: promise it, in docs/guarantees.md");
+    assert!(repeats < before, "{repeats:?} after {before:?}: promise it (guide/promises.md)");
     let permit = seinpaal.semaphore("n").limit(1).acquire().await.unwrap();
     assert!(permit.fence() > before);
 }

@@ -1,4 +1,4 @@
-//! The HTTP API, for programs that cannot link the crate. docs/decisions/0055-http-api.md gives the
+//! The HTTP API, for programs that cannot link the crate. docs/decisions/serve.md gives the
 //! reasons of its design.
 
 mod address;

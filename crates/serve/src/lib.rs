@@ -18,7 +18,7 @@
 //! # drop(app);
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
-//! docs/guide/serve.md says how to use it, and docs/decisions/0051-serve.md how it is built and
+//! docs/guide/serve.md says how to use it, and docs/decisions/serve.md how it is built and
 //! what it refuses.
 #![deny(unsafe_code)]
 

@@ -120,7 +120,7 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
             Ok::<_, Infallible>(router.call(request).await.unwrap_or_else(|never| match never {}))
         }
     });
-    // HTTP/2 needs TLS, and most of these ports are on loopback (decision 95).
+    // HTTP/2 needs TLS, and most of these ports are on loopback (docs/decisions/serve.md).
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
     // A connection that breaks concerns only its client, so the error is dropped.

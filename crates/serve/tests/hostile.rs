@@ -163,7 +163,7 @@ async fn a_hostile_request_is_refused() -> Outcome {
     Ok(())
 }
 
-/// docs/internals/proof/web.md has these requests as a table.
+/// docs/internals/tests/web.md describes these requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_malformed_request_is_refused_before_any_page_sees_it() -> Outcome {
     let options = Options { allow_actions: true, api: true, ..Options::default() };

@@ -21,7 +21,7 @@ pub const USAGE: &str = "usage: torture [--queue] --store KIND [--minutes N] [--
   --history where the history goes; default: a temporary file, kept if a promise was broken
   --calm    minutes without faults at the end
 Numbers may be fractions for --minutes (default 1) and --calm (default: as long as faults have effects, and half a \
-minute). See docs/internals/proof/torture.md.";
+minute). See docs/internals/tests/torture.md.";
 
 /// Reads a run from the command line.
 ///

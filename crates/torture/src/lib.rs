@@ -9,7 +9,7 @@
 //!                         checker ──▶ verdict: violations, times from free to granted
 //! ```
 //!
-//! docs/internals/proof/torture.md says how to run it and how to read what it prints.
+//! docs/internals/tests/torture.md says how to run it and how to read what it prints.
 #![forbid(unsafe_code)]
 
 pub mod args;

@@ -1,4 +1,4 @@
-//! `cargo run -p torture -- --store KIND …`: see docs/internals/proof/torture.md.
+//! `cargo run -p torture -- --store KIND …`: see docs/internals/tests/torture.md.
 #![forbid(unsafe_code)]
 
 use std::{fs, io, path::Path, process::ExitCode};

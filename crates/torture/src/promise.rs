@@ -1,5 +1,5 @@
 //! The table of stores and the faults that they promise to survive. Each row cites the heading of
-//! docs/guarantees.md that says so.
+//! docs/guide/promises.md that says so.
 
 use crate::{check::Check, fault::TortureFault, kind::StoreKind};
 
@@ -26,7 +26,7 @@ const FAILS_OVER: &str = "After fail-over";
 const MOVES: &str = "While hash slots of a cluster move";
 const QUORUM: &str = "Quorum";
 const PAUSED: &str = "A paused holder";
-const FENCE: &str = "The fence strictly grows";
+const FENCE: &str = "The fencing token strictly grows";
 
 /// A store that loses its memory admits new holders beside holders that have not noticed the loss
 /// yet, and its line begins anew.
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_row_cites_a_heading_of_the_guarantees() {
-        let text = include_str!("../../../docs/guarantees.md");
+        let text = include_str!("../../../docs/guide/promises.md");
         for kind in StoreKind::ALL {
             for (fault, _, heading) in rows(*kind) {
                 assert!(

@@ -1,4 +1,4 @@
-//! Tests of SQLite's index of its log, which one `run` leaves to the next (decision 77).
+//! Tests of SQLite's index of its log, which one `run` leaves to the next (docs/decisions/embedded.md).
 
 use std::{
     fs::{self, File},

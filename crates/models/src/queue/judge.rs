@@ -54,7 +54,7 @@ impl Step<'_> {
     pub(super) fn judge(&self, clients: &[Client], ghost: &mut Ghost) -> Option<Broken> {
         if ghost.was_set_back && self.before.is_empty() {
             // The ledger takes its numbers from the clock, and from what the asking client has
-            // heard (docs/guarantees.md).
+            // heard (docs/guide/promises.md).
             ghost.last = ghost.last.min(self.batch.seen);
         }
         self.ends(clients, ghost)

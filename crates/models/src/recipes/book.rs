@@ -13,7 +13,7 @@ small program here, over a little Redis that executes one command, one transacti
 a time. A checker explored all orders of their steps. Each chapter has the shortest history that
 breaks its recipe. This page is the output of `cargo run -p seinpaal-models -- recipes`, and a test
 compares the two. This checker also explores our own ledger and sessions, which keep these promises:
-see [What the models checked](../guarantees.md#what-the-models-checked).
+see [What the models checked](../internals/tests/models.md).
 
 ";
 

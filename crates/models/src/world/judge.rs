@@ -60,7 +60,7 @@ impl Step<'_> {
         let is_excused = ghost.was_forgotten && ghost.was_set_back && !bounds.is_strict;
         if is_excused && self.before.is_empty() {
             // The ledger takes its fences from the clock, and from what the asking client has heard
-            // (docs/guarantees.md).
+            // (docs/guide/promises.md).
             ghost.last_fence = ghost.last_fence.min(self.batch.fence_seen);
         }
         if bounds.steps_back > 0 && self.after.is_empty() && !self.before.is_empty() {

@@ -105,7 +105,7 @@ impl World {
     /// Returns whether a batch asks for a ticket that another client ended so long ago that the
     /// ledger has forgotten it. The batch may come from the ticket's own client, which was never
     /// told of the end and still wants the permit, or be a stray copy of that client's request
-    /// (docs/guarantees.md, *What the models checked*).
+    /// (docs/internals/tests/models.md).
     fn asks_for_the_forgotten(&self, bounds: &Bounds, batch: &Batch) -> bool {
         let mut ended = self.ghost.ended.iter();
         ended.any(|((_, ticket, _), at)| at + bounds.ttl() <= self.now && asks_for(batch, *ticket))

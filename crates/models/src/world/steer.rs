@@ -67,7 +67,7 @@ impl World {
 
     /// Returns whether a request of the client that ends the ticket is under way. The request names
     /// no grant, so it also ends a hold for which the client attaches to the ticket meanwhile. The
-    /// models avoid that case, because nothing is promised about it (decision 28).
+    /// models avoid that case, because nothing is promised about it (docs/decisions/tickets.md).
     fn is_being_ended_by(&self, who: usize, ticket: Ticket) -> bool {
         let ends = |request: &Request| match request {
             Request::Release { ticket: ended, .. } => *ended == ticket,

@@ -196,7 +196,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Returns the place in the order of service as one number, lower first (rule 5): the moment of
     /// arrival, earlier by [`AGING`] for each step of priority. The number never changes while the
     /// waiter waits. So two waiters never change their order, and no waiter is passed for ever
-    /// (docs/decisions/0007-order-is-one-number.md).
+    /// (docs/decisions/order.md).
     fn next_rank(&mut self, priority: i8) -> i64 {
         // Each arrival is at least 1 later than the last, so that two requests in the same
         // microsecond keep their order.

@@ -2,12 +2,7 @@
 
 use super::Ledger;
 use crate::{
-    Contacts,
-    kind::Kind,
-    reply::Reply,
-    request::Configure,
-    slot_names::SlotNames,
-    state::State,
+    Contacts, kind::Kind, reply::Reply, request::Configure, slot_names::SlotNames, state::State,
 };
 
 impl<S: State, C: Contacts> Ledger<'_, S, C> {

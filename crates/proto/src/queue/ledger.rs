@@ -138,9 +138,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         match known {
             // A repetition is answered even after the deadline, because answering again changes
             // nothing.
-            Some(known) if known.number == batch.number => {
-                self.repeat(known, batch)
-            }
+            Some(known) if known.number == batch.number => self.repeat(known, batch),
             _ if is_over || self.now > batch.not_after => {
                 Ok(batch.requests.iter().map(|_| Reply::Late).collect())
             }

@@ -2,7 +2,7 @@
 //!
 //! A permit is handed to the program only on a full proof: an answer of the store that its lease
 //! has just been made or renewed, which leaves at least two thirds of the ttl
-//! (docs/decisions/0025-proof-before-hand-over.md). Until then its ticket is *unproved* and is
+//! (docs/decisions/leases.md). Until then its ticket is *unproved* and is
 //! renewed by name at once.
 
 use super::heard::Heard;

@@ -1,7 +1,7 @@
 //! The series that a session draws its tickets from. A session has one series for each name and
 //! ttl, which is the series of the lease that its permits share there. The series outlasts the desk
 //! for a while. So a program that takes one permit after the other costs the store one memory and
-//! not thousands (docs/decisions/0038-tickets-in-series.md).
+//! not thousands (docs/decisions/tickets.md).
 
 use alloc::collections::BTreeMap;
 

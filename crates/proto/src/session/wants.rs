@@ -7,14 +7,7 @@ use super::{
     event::{AcquireRefusal, Loss, OneOffId, Want},
     record::{Phase, Record, TicketExit},
 };
-use crate::{
-    id::Ticket,
-    name::Name,
-    reply::Cause,
-    request::Request,
-    slots::Slots,
-    time::Micros,
-};
+use crate::{id::Ticket, name::Name, reply::Cause, request::Request, slots::Slots, time::Micros};
 
 impl Session {
     /// Asks for permits. Events about the returned ticket tell the outcome.

@@ -1,5 +1,5 @@
 //! Estimates how much longer a waiter waits, and says on what the estimate rests
-//! (docs/decisions/0048, 0081, 0083).
+//! (docs/decisions/operating.md).
 
 use alloc::vec::Vec;
 use core::time::Duration;

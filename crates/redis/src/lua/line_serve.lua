@@ -8,7 +8,7 @@
 --
 -- The case in which the first waiter takes just the permits that are given back is in line_release.
 -- It is the usual case, and this piece costs more
--- (docs/decisions/0092-who-waits-for-another-number-of-permits.md).
+-- (docs/decisions/redis-representation.md).
 
       if serves then
         text = sub(text, 1, LINE_SIZE) .. p1 .. p2 .. p3 .. p4 .. p5 .. p6

@@ -2,7 +2,7 @@
 //!
 //! A task polls this future. A caller on another thread may poll it as a guest: then the caller's
 //! request is written on that thread, and the task is not woken for it
-//! (docs/decisions/0053-a-lone-request-is-sent-by-its-caller.md). Every event that the future waits
+//! (docs/decisions/driver.md). Every event that the future waits
 //! for, above all the socket, still wakes the task.
 
 use std::{

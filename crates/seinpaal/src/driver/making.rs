@@ -1,5 +1,5 @@
 //! Making the calls that are due. Calls about different names share a round trip if the store can
-//! do that (docs/decisions/0066-calls-that-are-due-together.md).
+//! do that (docs/decisions/driver.md).
 
 use std::{sync::Arc, time::Duration};
 

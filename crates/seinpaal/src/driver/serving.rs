@@ -138,7 +138,7 @@ impl Driver {
         }
         // News come before answers. A release may grant to another task of this client, and the
         // same call proves that grant. The session must have heard of it when it takes the answer
-        // (docs/decisions/0090-a-release-proves-what-it-hands-over.md).
+        // (docs/decisions/leases.md).
         let news = self.poll_news(context);
         let calls = self.poll_calls(context);
         let store_tasks =

@@ -18,7 +18,7 @@ pub struct Model {
     pub guard: Option<Guard>,
 }
 
-/// The marker of decision 16: the rest of the guard, and when that was noted.
+/// The marker of the restart guard (docs/decisions/restart-guard.md): the rest of the guard, and when that was noted.
 pub struct Guard {
     pub length: u64,
     pub kept: Option<(u64, u64)>,

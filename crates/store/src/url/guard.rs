@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::parse_duration;
 
-/// The length of a restart guard, from 125 ms to 30 h. See docs/decisions/0016-restart-guard.md.
+/// The length of a restart guard, from 125 ms to 30 h. See docs/decisions/restart-guard.md.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RestartGuard(Duration);
 

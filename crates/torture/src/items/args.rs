@@ -16,7 +16,7 @@ pub const USAGE: &str = "usage: torture items --store KIND [--items N] [--worker
   --kill-every     milliseconds between two kills of workers; 0: none
   --restart        how often the server is killed and started again
   --fail-over      how often the master is killed; --fail-over-cut: after 300 ms of writes that no replica has
-See docs/internals/proof/torture.md.";
+See docs/internals/tests/torture.md.";
 
 /// Reads a run from the command line.
 ///
@@ -63,7 +63,7 @@ fn every(milliseconds: u64) -> Option<Duration> {
 }
 
 impl ItemPlan {
-    /// Makes the run that docs/internals/proof/torture.md describes.
+    /// Makes the run that docs/internals/tests/torture.md describes.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
         Self {

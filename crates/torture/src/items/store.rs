@@ -60,7 +60,7 @@ impl ItemStore {
     ];
 
     /// Returns whether a fault may cost answered changes. Faults here kill processes, and never the
-    /// machine. docs/guarantees.md covers the loss of a machine.
+    /// machine. docs/guide/promises.md covers the loss of a machine.
     #[must_use]
     pub fn may_forget(self) -> bool {
         match self {

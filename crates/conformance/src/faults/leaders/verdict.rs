@@ -77,7 +77,7 @@ fn out_of_order(seen: &LeadersReport) -> usize {
     seen.lines.iter().map(|line| wrong(served(line))).sum()
 }
 
-/// The figures, in the form of docs/internals/measurements.md.
+/// The figures, in the form of a table in Markdown.
 #[must_use]
 pub fn table(plan: &LeadersPlan, seen: &LeadersReport) -> String {
     let grants = seen.held.len();

@@ -155,7 +155,7 @@ fn shares_are_at_least(shares: Shares, known: Known) {
     }
 }
 
-/// The shares are not much less than those that decision 83 states.
+/// The shares are not much less than those that were measured with the last seven holds.
 #[test]
 fn by_what_the_head_says_most_estimates_are_within_a_factor_of_two() {
     let shares = [
@@ -167,7 +167,7 @@ fn by_what_the_head_says_most_estimates_are_within_a_factor_of_two() {
     shares_are_at_least(shares, Known::Head);
 }
 
-/// The shares are not much less than those that decision 81 states.
+/// The shares are not much less than those that were measured with holds that a reader saw end.
 #[test]
 fn a_reader_that_has_seen_more_holds_end_has_better_estimates() {
     let shares = [

@@ -82,7 +82,7 @@ fn a_batch_that_arrives_after_its_deadline_does_nothing_though_its_session_is_fo
 }
 
 /// Deadlines are readings of the store's clock, so a clock that is set back gives a stuck copy more
-/// time than the session is remembered. This is not promised (docs/guarantees.md, "On Redis").
+/// time than the session is remembered. This is not promised (docs/guide/promises.md, "Queues").
 #[test]
 fn a_copy_of_a_forgotten_batch_is_executed_again_only_if_the_clock_was_set_back() {
     for (step_back, is_again) in [(0, false), (10 * SECOND, true)] {
