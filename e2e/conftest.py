@@ -11,7 +11,7 @@ import time
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -132,9 +132,9 @@ def browser():
         browser.close()
 
 
-@pytest.fixture
-def new_page(browser, request):
-    """Opens pages in contexts of their own. A test that fails leaves pictures of them."""
+@pytest.fixture(scope="module")
+def new_page(browser):
+    """Opens pages in contexts of their own, which are open until the file ends: each takes long."""
     pages = []
 
     def new_page(**options):
@@ -142,20 +142,21 @@ def new_page(browser, request):
         return pages[-1]
 
     yield new_page
-    for at, page in enumerate(pages):
-        if getattr(request.node, "failed", False):
-            name = re.sub(r"\W+", "-", f"{request.node.name}-{at}")
-            page.screenshot(path=TARGET / "e2e-pictures" / f"{name}.png", full_page=True)
+    for page in pages:
         page.context.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(new_page):
     return new_page()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
+def pytest_runtest_makereport(item):
+    """Takes pictures of the pages of a test that fails."""
     report = yield
-    item.failed = getattr(item, "failed", False) or report.failed
+    for argument, page in item.funcargs.items():
+        if report.failed and isinstance(page, Page):
+            name = re.sub(r"\W+", "-", f"{item.name} {argument}")
+            page.screenshot(path=TARGET / "e2e-pictures" / f"{name}.png", full_page=True)
     return report

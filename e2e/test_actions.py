@@ -8,7 +8,7 @@ from conftest import until
 EVICTED = 122
 
 
-@pytest.fixture(params=(True, False), ids=("script", "no-script"))
+@pytest.fixture(scope="module", params=(True, False), ids=("script", "no-script"))
 def page(request, new_page):
     return new_page(java_script_enabled=request.param)
 

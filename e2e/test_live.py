@@ -86,9 +86,9 @@ def test_holders_that_may_be_dead_are_called_so(stack, watched, new_page):
 
 
 def test_no_tab_or_window_is_locked_out(stack, browser):
-    """A browser has six connections for all its tabs. All contexts would have six each."""
+    """A browser has six connections to a server for all its tabs."""
     with browser.new_context() as context:
-        pages = [context.new_page() for _ in range(8)]
+        pages = [context.new_page() for _ in range(7)]
         for page in pages:
             page.goto(stack.url("name", "many tabs"))
         stack.hold("many tabs", "--label", "who=first")

@@ -13,7 +13,7 @@ PAGES = {
     "dead": "queue?n=mails&state=dead", "changes": "changes", "evict?": "confirm?do=evict&n=full&t={ticket}",
     "reserve?": "confirm?do=reserve&n=unused", "drop?": "confirm?do=drop-all&n=mails&match=1", "missing": "nosuchpage",
 }
-LOOKS = (("light", {"width": 1400, "height": 900}), ("dark", {"width": 390, "height": 844}))
+LOOKS = (("dark", {"width": 390, "height": 844}), ("light", {"width": 1400, "height": 900}))
 
 # Headings, links, buttons and tables that a screen reader could not tell apart, or could not use.
 FAULTS = r"""
@@ -68,23 +68,34 @@ def town(stack):
     return stack
 
 
+@pytest.fixture(scope="module")
+def ticket(town):
+    return town.show("show", "full")["holders"][0]["ticket"]
+
+
 @pytest.fixture
-def address(town, request):
-    ticket = town.show("show", "full")["holders"][0]["ticket"]
+def address(town, ticket, request):
     return town.address + PAGES[request.param].format(ticket=ticket, hostile=town.url("", HOSTILE).partition("=")[2])
 
 
-@pytest.mark.parametrize("address", PAGES, indirect=True)
-def test_a_page_is_accessible(address, new_page):
-    page, complaints, axe = new_page(), [], Axe()
+@pytest.fixture(scope="module")
+def complaints(page):
+    """What the browser complains about."""
+    complaints = []
     page.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: (complaints.append("a script of others ran"), dialog.dismiss()))
+    return complaints
+
+
+@pytest.mark.parametrize("address", PAGES, indirect=True)
+def test_a_page_is_accessible(address, page, complaints):
+    complaints.clear()
     page.goto(address)
     for scheme, size in LOOKS:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
-        found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         complaints += [f"{scheme}: {it['id']}: {it['nodes'][0]['html']}" for it in found]
         complaints += [f"{scheme}: {fault}" for fault in page.evaluate(FAULTS)]
     assert complaints == []
@@ -111,13 +122,12 @@ def test_what_others_wrote_is_text(town, page):
     assert page.get_by_role("cell", name="<script>alert(1)</script>").count() == 1
 
 
-def test_a_screen_reader_gets_roles_and_names(town, page):
+def test_a_screen_reader_gets_roles_and_names(town, ticket, page):
     page.goto(town.url("name", "full"))
     assert page.get_by_role("banner").count() == page.get_by_role("main").count() == 1
     holders = page.get_by_role("table", name="Holders")
     assert holders.get_by_role("rowheader").count() == 2
     assert page.get_by_role("list").filter(has_text="ahead").count() >= 1
-    ticket = town.show("show", "full")["holders"][0]["ticket"]
     # Each button says whom it evicts.
     buttons = page.get_by_role("link", name="Evict").all_inner_texts()
     assert len(buttons) == 5 and any(text.split()[-1] in ticket for text in buttons)
