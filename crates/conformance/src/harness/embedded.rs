@@ -1,6 +1,10 @@
 //! The embedded store under test, in a directory of its own.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    io::{self, Write},
+    process,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use rusqlite::{
     Connection, StatementStatus,
@@ -94,8 +98,9 @@ fn refuse_scan(event: TraceEvent<'_>) {
     let is_checked = VERBS.iter().any(|verb| sql.trim_start().starts_with(verb));
     let has_done = |what| statement.get_status(what) > 0;
     if is_checked && (has_done(StatementStatus::Sort) || has_done(StatementStatus::FullscanStep)) {
-        eprintln!("this statement has no index to go by: {sql}");
-        // SQLite calls this from C, so a panic would not come through.
-        std::process::abort();
+        // SQLite calls this from C, so a panic would not come through. `eprintln!` would be lost
+        // with the output that the test harness has captured.
+        let _ = writeln!(io::stderr(), "this statement has no index to go by: {sql}");
+        process::abort();
     }
 }
