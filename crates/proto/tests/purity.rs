@@ -29,7 +29,7 @@ fn only_tests_see_the_standard_library() {
 fn the_crate_depends_on_nothing_and_its_tests_on_drawn_numbers_alone() {
     let manifest = read("Cargo.toml");
     let tables: Vec<&str> = manifest.lines().filter(|line| line.starts_with('[')).collect();
-    let expected = ["[package]", "[lints]", "[features]", "[dependencies]", "[dev-dependencies]"];
+    let expected = ["[package]", "[lints]", "[dependencies]", "[dev-dependencies]"];
     assert_eq!(tables, expected);
     let (_, dependencies) = manifest.split_once("[dependencies]").expect("the table is there");
     let (own, of_tests) =

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Ledger, order::rank};
+use super::Ledger;
 use crate::{
     ledger::Contacts,
     queue::{
@@ -91,7 +91,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         Ok(Reply::Died { id })
     }
 
-    fn put_back(&mut self, mut item: Item, delay: Micros) -> Result<(), S::Error> {
+    fn put_back(&mut self, item: Item, delay: Micros) -> Result<(), S::Error> {
         if delay == 0 {
             // The item has its old rank, so it stands where it stood before.
             return self.make_ready(item);
