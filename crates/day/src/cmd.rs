@@ -11,7 +11,8 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
+use seinpaal_rig::between;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
     iterator::Signals,
@@ -73,13 +74,13 @@ fn span(text: &str, world: &DayWorld, job: &str) -> io::Result<Duration> {
         parsed.ok_or_else(|| io::Error::other(format!("not seconds: {text}")))
     };
     let Some((shortest, longest)) = text.split_once("..") else { return seconds(text) };
-    Ok(draw(world, job).between(seconds(shortest)?, seconds(longest)?))
+    Ok(between(&mut rng(world, job), seconds(shortest)?, seconds(longest)?))
 }
 
-fn draw(world: &DayWorld, what: &str) -> Draw {
+fn rng(world: &DayWorld, what: &str) -> Rng {
     let mut hasher = DefaultHasher::new();
     (what, world.seed).hash(&mut hasher);
-    Draw::new(hasher.finish())
+    Rng::with_seed(hasher.finish())
 }
 
 /// `day item`: CMD of a worker. The item's payload says how the delivery ends: `later` is given
@@ -103,8 +104,8 @@ pub fn item() -> io::Result<i32> {
         Some("bad") => 3,
         _ => 0,
     };
-    let mut draw = draw(&world, &format!("{queue}{payload}"));
-    thread::sleep(draw.between(Duration::ZERO, Duration::from_millis(400)));
+    let mut rng = rng(&world, &format!("{queue}{payload}"));
+    thread::sleep(between(&mut rng, Duration::ZERO, Duration::from_millis(400)));
     let fence = find("FENCE").parse().unwrap_or(0);
     world.note(&job, DayWhat::Delivered(DeliveryToCmd { queue, payload, fence, status }));
     Ok(status)

@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
+use seinpaal_rig::fork;
 use torture::{clock, history};
 
 use crate::{
@@ -101,24 +102,24 @@ fn watch_machine(world: &DayWorld, site: &DaySite, is_over: &AtomicBool) {
 
 fn play_chapters(plan: &DayPlan, world: &DayWorld, site: &DaySite, chapters: u32, time: Duration) {
     for chapter in 1..=chapters {
-        let draw = Draw::new(plan.seed).fork(u64::from(chapter) * 100 + world.store as u64);
-        calm(world, site, &draw, chapter, time);
+        let mut rng = fork(plan.seed, u64::from(chapter) * 100 + world.store as u64);
+        calm(world, site, &mut rng, chapter, time);
         if (OUTAGE.is_for)(world.store) {
             let title = format!("{}{chapter}", OUTAGE.title);
-            (OUTAGE.play)(&ScenarioStage::new(world, site, &title, draw, outage::SILENCE));
+            (OUTAGE.play)(&ScenarioStage::new(world, site, &title, rng, outage::SILENCE));
         }
     }
 }
 
-fn calm(world: &DayWorld, site: &DaySite, draw: &Draw, chapter: u32, time: Duration) {
+fn calm(world: &DayWorld, site: &DaySite, rng: &mut Rng, chapter: u32, time: Duration) {
     let scenarios = CALM.iter().filter(|scenario| (scenario.is_for)(world.store));
     thread::scope(|scope| {
-        for (number, scenario) in scenarios.enumerate() {
-            let draw = draw.fork(number as u64);
-            scope.spawn(move || play(world, site, scenario, draw, chapter, time));
+        for scenario in scenarios {
+            let rng = rng.fork();
+            scope.spawn(move || play(world, site, scenario, rng, chapter, time));
         }
         scope.spawn(|| {
-            let stage = ScenarioStage::new(world, site, "blink", draw.clone(), time);
+            let stage = ScenarioStage::new(world, site, "blink", rng.clone(), time);
             pass(time * 3 / 5);
             outage::silence(&stage, true);
             pass(world.store.blink());
@@ -131,7 +132,7 @@ fn play(
     world: &DayWorld,
     site: &DaySite,
     scenario: &Scenario,
-    draw: Draw,
+    rng: Rng,
     chapter: u32,
     time: Duration,
 ) {
@@ -142,12 +143,12 @@ fn play(
         time = time.saturating_sub(guard);
     }
     let title = format!("{}{chapter}", scenario.title);
-    (scenario.play)(&ScenarioStage::new(world, site, &title, draw, time));
+    (scenario.play)(&ScenarioStage::new(world, site, &title, rng, time));
 }
 
 /// Looks for names, queues, files and keys that still remain some time after all jobs have ended.
 pub(crate) fn look_for_remains(world: &DayWorld, site: &DaySite) -> Vec<String> {
-    let stage = ScenarioStage::new(world, site, "end", Draw::new(0), Duration::ZERO);
+    let stage = ScenarioStage::new(world, site, "end", Rng::with_seed(0), Duration::ZERO);
     let mut lists = vec!["list --json"];
     lists.extend(world.store.has_queues().then_some("queue list --json"));
     let mut remains: Vec<_> =

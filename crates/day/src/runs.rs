@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, io, thread, time::Duration};
 
-use seinpaal_draw::Draw;
+use seinpaal_rig::fork;
 use serde_json::Value;
 use torture::history;
 
@@ -53,15 +53,15 @@ pub fn run(plan: &DayPlan, runs: u32, limit: u32) -> io::Result<DayVerdict> {
 fn on(plan: &DayPlan, store: StoreSetting, runs: u32, limit: u32) -> io::Result<()> {
     let site = DaySite::start(store)?;
     let world = DayWorld::new(store, &site.url, &plan.scratch, plan.seed);
-    let mut draw = Draw::new(plan.seed).fork(store as u64);
+    let mut rng = fork(plan.seed, store as u64);
     // A run works for 5.25 s on average, and `limit` runs work at a time. The rest of the time is
     // for a fresh quorum and a busy machine.
     let time = Duration::from_secs(u64::from(runs) * 6 / u64::from(limit)) + store.guard();
-    let stage = ScenarioStage::new(&world, &site, "run", draw.clone(), time);
+    let stage = ScenarioStage::new(&world, &site, "run", rng.clone(), time);
     thread::scope(|scope| {
         let mut pids = BTreeMap::new();
         for number in 0..runs {
-            let hold = draw.between(ms(500), ms(10_000));
+            let hold = ms(rng.u64(500..10_000));
             let job = stage.run(&format!("-j {limit}"), NAME, limit, hold).start();
             pids.insert(u64::from(job.pid()), stage.last());
             stage.let_go(scope, job);

@@ -15,8 +15,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal_draw::Draw;
-use seinpaal_rig::signal;
+use seinpaal_rig::{fork, signal};
 use torture::clock;
 
 use crate::{
@@ -76,11 +75,11 @@ fn serve(plan: &DayPlan, store: StoreSetting, program: &Path) -> io::Result<Serv
     pass(store.guard());
     let is_over = AtomicBool::new(false);
     let (answers, outages) = thread::scope(|scope| {
-        let draw = Draw::new(plan.seed).fork(store as u64);
+        let mut rng = fork(plan.seed, store as u64);
         let clients: Vec<_> = (0..TENANTS * CLIENTS)
             .map(|number| {
                 let tenant = number % TENANTS;
-                let client = HttpClient::new(&service.ports, tenant, draw.fork(number as u64));
+                let client = HttpClient::new(&service.ports, tenant, rng.fork());
                 scope.spawn(|| client.ask_until(&is_over))
             })
             .collect();

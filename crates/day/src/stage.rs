@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 
 use crate::{
     cmd::DONE,
@@ -28,7 +28,7 @@ pub struct ScenarioStage<'a> {
     /// The servers.
     pub site: &'a DaySite,
     /// The scenario's random numbers.
-    pub draw: Draw,
+    pub rng: Rng,
     /// How long the scenario goes on starting jobs.
     pub time: Duration,
     began: Instant,
@@ -43,11 +43,11 @@ impl<'a> ScenarioStage<'a> {
         world: &'a DayWorld,
         site: &'a DaySite,
         title: &str,
-        draw: Draw,
+        rng: Rng,
         time: Duration,
     ) -> Self {
         let (began, jobs) = (Instant::now(), Cell::new(0));
-        Self { world, site, draw, time, began, title: title.to_owned(), jobs }
+        Self { world, site, rng, time, began, title: title.to_owned(), jobs }
     }
 
     /// Returns a name that belongs to this scenario alone.

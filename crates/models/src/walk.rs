@@ -20,7 +20,7 @@ pub struct Walks<A> {
     pub violation: Option<(u64, String, Vec<A>)>,
 }
 
-/// Xorshift (Marsaglia 2003), and not `seinpaal_draw`: docs/guarantees.md and
+/// Xorshift (Marsaglia 2003), and not `fastrand`: docs/guarantees.md and
 /// docs/internals/proof/planted.md name walks by their seeds, and another generator would make
 /// other walks of these seeds.
 #[derive(Debug)]

@@ -35,6 +35,6 @@ fn the_crate_depends_on_nothing_and_its_tests_on_drawn_numbers_alone() {
     let (own, of_tests) =
         dependencies.split_once("[dev-dependencies]").expect("the table is there");
     assert_eq!(own.trim(), "", "nothing may follow the heading");
-    assert_eq!(of_tests.trim(), "seinpaal-draw.workspace = true");
+    assert_eq!(of_tests.trim(), "fastrand.workspace = true");
     assert!(!manifest.contains("build ="), "no build script either");
 }

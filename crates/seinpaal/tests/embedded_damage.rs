@@ -5,6 +5,7 @@ mod processes;
 
 use std::{fs, future::IntoFuture, path::Path, sync::Arc, time::Duration};
 
+use fastrand::Rng;
 use processes::{
     client::{acquire, ask},
     queue::{Hand, push},
@@ -14,7 +15,6 @@ use seinpaal::{
     AcquireError, Seinpaal,
     store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
 };
-use seinpaal_draw::Draw;
 use seinpaal_proto::{Configure, Head, Inbox, Request, State, Ticket, queue};
 use seinpaal_store::packed;
 use tokio::{
@@ -73,13 +73,13 @@ async fn fill(store: &Arc<EmbeddedStore>, me: Inbox, name: &str, limit: u32) {
 
 /// Changes up to 64 bytes in each file. One log of four is lost.
 fn damage(dir: &Path, files: &Files, seed: u64) {
-    let mut draw = Draw::new(seed);
-    let kept = if draw.one_in(4) { 1 } else { 2 };
+    let mut rng = Rng::with_seed(seed);
+    let kept = if rng.u64(..4) == 0 { 1 } else { 2 };
     for (name, bytes) in files.iter().take(kept) {
         let mut bytes = bytes.clone();
-        for _ in 0..=draw.below(64) {
-            let at = draw.index(bytes.len());
-            bytes[at] ^= draw.number() as u8 | 1;
+        for _ in 0..rng.u64(1..=64) {
+            let at = rng.usize(..bytes.len());
+            bytes[at] ^= rng.u8(..) | 1;
         }
         fs::write(dir.join(name), bytes).unwrap();
     }

@@ -6,10 +6,10 @@ mod victim;
 
 use std::{io, path::PathBuf, time::Duration};
 
-use seinpaal_rig::{Clocks, Direction, Mode, Proxy};
+use fastrand::Rng;
+use seinpaal_rig::{Clocks, Direction, Mode, Proxy, between};
 
 use self::crew::WorkerCrew;
-use seinpaal_draw::Draw;
 
 use crate::{
     check::{self, Verdict},
@@ -118,7 +118,7 @@ fn play(plan: &TorturePlan) -> io::Result<()> {
     for (name, limit) in plan.names.iter().filter(|_| !plan.queue) {
         pen.write(TortureWhat::Name { name: name.clone(), limit: *limit });
     }
-    let scene = FaultScene { draw: Draw::new(plan.seed), clocks: &clocks, ttl: plan.ttl };
+    let scene = FaultScene { rng: Rng::with_seed(plan.seed), clocks: &clocks, ttl: plan.ttl };
     let site = plan.kind.start(&scene)?;
     if plan.queue {
         queue::end::begin(&site.url(&site.upstreams()), &pen)?;
@@ -138,7 +138,7 @@ impl TortureRig<'_> {
         while clock::now() < over {
             if deck.is_empty() {
                 deck.clone_from(&self.plan.faults);
-                self.scene.draw.shuffle(&mut deck);
+                self.scene.rng.shuffle(&mut deck);
             }
             if let Some(fault) = deck.pop() {
                 self.fault(fault)?;
@@ -157,7 +157,7 @@ impl TortureRig<'_> {
             TortureFault::KillWorker => self.crew.kill(victim),
             TortureFault::StopWorker => {
                 let shares = [self.plan.ttl / 2, self.plan.ttl * 3 / 2, self.plan.ttl * 5];
-                let time = self.scene.draw.pick(&shares);
+                let time = self.scene.rng.choice(shares).unwrap();
                 self.crew.stop(victim, time);
                 Ok(())
             }
@@ -180,13 +180,13 @@ impl TortureRig<'_> {
     /// one of them, or all.
     fn link(&mut self, fault: TortureFault, victim: usize) {
         let proxies = self.crew.proxies(victim);
-        let all = self.scene.draw.chance(50);
-        let one = self.scene.draw.below(proxies.len() as u64);
+        let all = self.scene.rng.bool();
+        let one = self.scene.rng.usize(..proxies.len());
         for (index, proxy) in proxies.iter().enumerate() {
-            if (all || index as u64 == one) && !lasts(fault) {
+            if (all || index == one) && !lasts(fault) {
                 spoil(fault, proxy, &mut self.scene);
-            } else if all || index as u64 == one {
-                proxy.set(lasting(fault, &mut self.scene.draw));
+            } else if all || index == one {
+                proxy.set(lasting(fault, &mut self.scene.rng));
             }
         }
         if lasts(fault) {
@@ -212,21 +212,19 @@ fn lasts(fault: TortureFault) -> bool {
     matches!(fault, TortureFault::Delay | TortureFault::Partition)
 }
 
-fn lasting(fault: TortureFault, draw: &mut Draw) -> Mode {
+fn lasting(fault: TortureFault, rng: &mut Rng) -> Mode {
     match fault {
-        TortureFault::Delay => Mode::Delay(draw.between(5 * MS, 600 * MS)),
+        TortureFault::Delay => Mode::Delay(between(rng, 5 * MS, 600 * MS)),
         _ => Mode::Hold,
     }
 }
 
 /// Does the faults that happen once, some of them several times in a row.
 fn spoil(fault: TortureFault, proxy: &Proxy, scene: &mut FaultScene<'_>) {
-    for _ in 0..=scene.draw.below(4) {
-        let way = scene.draw.pick(&[Direction::Request, Direction::Answer]);
+    for _ in 0..=scene.rng.u64(..4) {
+        let way = scene.rng.choice([Direction::Request, Direction::Answer]).unwrap();
         proxy.set(match fault {
-            TortureFault::Cut => {
-                Mode::CutAfter(way, usize::try_from(scene.draw.below(600)).unwrap_or(0))
-            }
+            TortureFault::Cut => Mode::CutAfter(way, scene.rng.usize(..600)),
             TortureFault::HalfClose => Mode::Close(way),
             TortureFault::Garble => Mode::Garble(way),
             _ => Mode::Lose(Direction::Answer),

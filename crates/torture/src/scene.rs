@@ -2,9 +2,8 @@
 
 use std::{thread, time::Duration};
 
-use seinpaal_rig::Clocks;
-
-use seinpaal_draw::Draw;
+use fastrand::Rng;
+use seinpaal_rig::{Clocks, between};
 
 /// The steps by which a clock is set forward or back, in seconds.
 const STEPS: [i64; 6] = [1, 5, 60, 600, 3_600, LONGEST_STEP];
@@ -16,7 +15,7 @@ pub const LONGEST_STEP: i64 = 6 * 3_600;
 #[derive(Debug)]
 pub struct FaultScene<'a> {
     /// The random numbers.
-    pub draw: Draw,
+    pub rng: Rng,
     /// The wall clocks.
     pub clocks: &'a Clocks,
     /// The ttl.
@@ -26,14 +25,14 @@ pub struct FaultScene<'a> {
 impl FaultScene<'_> {
     /// Waits for a random time between these two.
     pub fn wait(&mut self, shortest: Duration, longest: Duration) {
-        thread::sleep(self.draw.between(shortest, longest));
+        thread::sleep(between(&mut self.rng, shortest, longest));
     }
 
     /// Sets a clock and sets it back. Stores promise to survive one step between two renewals, so
     /// the wait after each step is long enough for every holder to renew.
     pub fn set_clock(&mut self, whose: &str) {
-        let step = self.draw.pick(&STEPS);
-        let step = if self.draw.chance(50) { step } else { -step };
+        let step = self.rng.choice(STEPS).unwrap();
+        let step = if self.rng.bool() { step } else { -step };
         for off in [step, 0] {
             self.clocks.set(whose, off);
             self.wait(self.ttl * 3 / 2, self.ttl * 2);

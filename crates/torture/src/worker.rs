@@ -12,11 +12,10 @@ use std::{
 };
 
 use seinpaal::{AcquireError, Permit, PermitState, Seinpaal};
+use seinpaal_rig::fork;
 use tokio::{sync::watch, task::JoinSet};
 
 use self::turn::{RequestTurn, WaitingWay};
-use seinpaal_draw::Draw;
-
 use crate::{
     clock,
     history::{Pen, TortureWhat},
@@ -116,19 +115,19 @@ impl TortureWorker {
             queue: queue::labour::queue(&self.seinpaal),
             who: format!("{}.{task}", self.orders.who),
             ttl: self.orders.ttl,
-            draw: Draw::new(self.orders.seed).fork(task),
+            rng: fork(self.orders.seed, task),
             stop,
         };
         if task == 0 { labour.push().await } else { labour.work().await }
     }
 
     async fn labour(self: Arc<Self>, task: u64, mut stop: watch::Receiver<bool>) {
-        let mut draw = Draw::new(self.orders.seed).fork(task);
+        let mut rng = fork(self.orders.seed, task);
         for number in 0_u64.. {
             if *stop.borrow() {
                 return;
             }
-            let turn = RequestTurn::draw(&mut draw, &self.orders);
+            let turn = RequestTurn::draw(&mut rng, &self.orders);
             let req = format!("{}.{task}.{number}", self.orders.who);
             if let Some(permit) = self.ask(&req, &turn, &mut stop).await {
                 self.hold(&req, &turn, permit, &mut stop).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
     Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
@@ -26,31 +26,31 @@ impl Contacts for Everybody {
 }
 
 /// Requests that follow from a seed.
-struct Dice(Draw);
+struct Dice(Rng);
 
 impl Dice {
     fn acquire(&mut self, ticket: Ticket) -> Acquire {
         Acquire {
             ticket,
             kind: Kind::Semaphore,
-            permits: Permits::new(1 + self.0.below(3) as u32).unwrap(),
+            permits: Permits::new(self.0.u32(1..=3)).unwrap(),
             wishes: SlotNames::none(),
             limit: None,
             enqueue: Enqueue::Yes { max_waiting: None },
-            priority: Priority::new(self.0.below(5) as i32 - 2).unwrap(),
+            priority: Priority::new(self.0.i32(-2..3)).unwrap(),
             lease: LeaseId::from(ticket),
             ttl: 30 * SECOND,
             margin: 8 * SECOND,
             waiter_lease: LeaseId(!ticket.0),
             waiter_ttl: WAITER_TTL,
             not_after: None,
-            about: format!("about {}", self.0.below(9)),
+            about: format!("about {}", self.0.u64(..9)),
         }
     }
 
     fn request(&mut self) -> Request {
-        let ticket = Ticket(u128::from(self.0.below(40)) << 60 | 7);
-        match self.0.below(21) {
+        let ticket = Ticket(self.0.u128(..40) << 60 | 7);
+        match self.0.u64(..21) {
             0..=8 => {
                 let (limit, wishes) = (self.rule(), self.wishes());
                 Request::Acquire(Acquire { limit, wishes, ..self.acquire(ticket) })
@@ -66,30 +66,30 @@ impl Dice {
             19 => Request::AskHolder(AskHolder {
                 ticket,
                 lease: self.attaching().unwrap_or_else(|| LeaseId::from(ticket)),
-                ask: HandOverAsk::new("eve", &format!("{}", self.0.below(20))).unwrap(),
+                ask: HandOverAsk::new("eve", &format!("{}", self.0.u64(..20))).unwrap(),
             }),
             _ => Request::Inspect { rows: 3 },
         }
     }
 
     fn wishes(&mut self) -> SlotNames {
-        ["", "", "", "a", "b", "c"][self.0.below(6) as usize].parse().unwrap()
+        ["", "", "", "a", "b", "c"][self.0.usize(..6)].parse().unwrap()
     }
 
     fn rule(&mut self) -> Option<LimitRule> {
-        let on_mismatch = match self.0.below(8) {
+        let on_mismatch = match self.0.u64(..8) {
             0 => OnMismatch::Refuse,
             1 => OnMismatch::Adopt,
             2 => OnMismatch::Set,
             3 => OnMismatch::Exact,
             _ => return None,
         };
-        let limit = Limit::new(self.0.below(9) as u32).unwrap();
+        let limit = Limit::new(self.0.u32(..9)).unwrap();
         Some(LimitRule { limit, on_mismatch })
     }
 
     fn renew(&mut self, ticket: Ticket) -> Renew {
-        let whom = match self.0.below(2) {
+        let whom = match self.0.u64(..2) {
             0 => Whom::All { members: 1, digest: ticket.digest() },
             _ => Whom::Tickets(vec![ticket]),
         };
@@ -97,15 +97,15 @@ impl Dice {
     }
 
     fn attaching(&mut self) -> Option<LeaseId> {
-        (self.0.below(2) == 0).then(|| self.lease())
+        (self.0.u64(..2) == 0).then(|| self.lease())
     }
 
     fn lease(&mut self) -> LeaseId {
-        LeaseId(1 << 100 | u128::from(self.0.below(1000)))
+        LeaseId(1 << 100 | self.0.u128(..1000))
     }
 
     fn detach(&mut self, ticket: Ticket) -> Request {
-        let fence = Fence(self.0.pick(&[0, UNBOUNDED]));
+        let fence = Fence(self.0.choice([0, UNBOUNDED]).unwrap());
         Request::Detach { ticket, fence, ttl: 20 * SECOND, margin: SECOND }
     }
 
@@ -116,16 +116,14 @@ impl Dice {
             ttl: 20 * SECOND,
             margin: 5 * SECOND,
             not_after: None,
-            about: format!("heir {}", self.0.below(9)),
+            about: format!("heir {}", self.0.u64(..9)),
         }
     }
 
     fn configure(&mut self) -> Configure {
-        match self.0.below(8) {
-            5.. => Configure::Slots(
-                ["a,b", "a,b,c,d", "b,a"][self.0.below(3) as usize].parse().unwrap(),
-            ),
-            0 | 1 => Configure::Limit(Limit::new(self.0.below(9) as u32).unwrap()),
+        match self.0.u64(..8) {
+            5.. => Configure::Slots(["a,b", "a,b,c,d", "b,a"][self.0.usize(..3)].parse().unwrap()),
+            0 | 1 => Configure::Limit(Limit::new(self.0.u32(..9)).unwrap()),
             2 => Configure::Unpin,
             3 => Configure::Pause("for a while".into()),
             _ => Configure::Resume,
@@ -133,9 +131,9 @@ impl Dice {
     }
 
     fn batch(&mut self) -> Batch {
-        let mut requests: Vec<_> = (0..self.0.below(5)).map(|_| self.request()).collect();
+        let mut requests: Vec<_> = (0..self.0.u64(..5)).map(|_| self.request()).collect();
         requests.push(Request::Configure(Configure::Resume));
-        let inbox = Some(Inbox(u128::from(self.0.below(3))));
+        let inbox = Some(Inbox(self.0.u128(..3)));
         Batch { name: Name::new("n").unwrap(), inbox, fence_seen: 0, requests }
     }
 }
@@ -159,7 +157,7 @@ fn write(replica: &mut Replica, now: u64, batch: &Batch) -> Option<(Vec<u8>, Opt
 
 #[test]
 fn the_random_batches_have_every_kind_of_request_in_them() {
-    let mut dice = Dice(Draw::new(0x5eed));
+    let mut dice = Dice(Rng::with_seed(0x5eed));
     let requests = (0..1000).flat_map(|_| dice.batch().requests);
     let kinds: BTreeSet<_> = requests.map(|request| request.kind()).collect();
     assert_eq!(kinds, Request::KINDS.iter().copied().collect());
@@ -167,18 +165,18 @@ fn the_random_batches_have_every_kind_of_request_in_them() {
 
 #[test]
 fn a_copy_that_follows_is_the_copy_that_wrote() {
-    let mut dice = Dice(Draw::new(0x5eed));
+    let mut dice = Dice(Rng::with_seed(0x5eed));
     let (mut writer, mut reader) = (Replica::default(), Replica::default());
     let (mut now, mut version, mut packings, mut heard) = (1_000_000_000_000_000, 0, 0, 0);
     for _ in 0..3_000 {
-        now += dice.0.below(9) * SECOND;
+        now += dice.0.u64(..9) * SECOND;
         let Some((log, base)) = write(&mut writer, now, &dice.batch()) else {
             reader.clear();
             continue;
         };
         packings += usize::from(base.as_ref().is_some_and(|base| !base.is_empty()));
         version += 1;
-        if dice.0.below(3) > 0 || base.is_some() {
+        if dice.0.u64(..3) > 0 || base.is_some() {
             heard += reader.follow(version, log, base).unwrap().hints.len();
             assert_eq!(reader.state, writer.state);
             reader.state.check().unwrap();
@@ -189,7 +187,7 @@ fn a_copy_that_follows_is_the_copy_that_wrote() {
 
 #[test]
 fn what_was_executed_and_not_written_is_undone() {
-    let mut dice = Dice(Draw::new(0xd1ce));
+    let mut dice = Dice(Rng::with_seed(0xd1ce));
     let mut replica = Replica::default();
     let now = 1_000_000_000_000_000;
     for step in 0..200 {
@@ -204,7 +202,7 @@ fn what_was_executed_and_not_written_is_undone() {
 
 #[test]
 fn a_packed_state_unpacks_to_itself_and_is_small() {
-    let mut dice = Dice(Draw::new(7));
+    let mut dice = Dice(Rng::with_seed(7));
     let mut state = MemoryState::default();
     let name = Name::new("n").unwrap();
     for some in 0..100 {
@@ -226,7 +224,7 @@ fn a_packed_state_unpacks_to_itself_and_is_small() {
 
 #[test]
 fn damage_is_noticed_and_never_a_panic() {
-    let mut dice = Dice(Draw::new(3));
+    let mut dice = Dice(Rng::with_seed(3));
     let mut replica = Replica::default();
     let mut log = Vec::new();
     for step in 0..40 {
@@ -235,9 +233,9 @@ fn damage_is_noticed_and_never_a_panic() {
     }
     for _ in 0..2_000 {
         let mut bad = log.clone();
-        bad.truncate(dice.0.below(log.len() as u64) as usize + 1);
-        let at = dice.0.below(bad.len() as u64) as usize;
-        bad[at] ^= 1 << dice.0.below(8);
+        bad.truncate(dice.0.usize(..log.len()) + 1);
+        let at = dice.0.usize(..bad.len());
+        bad[at] ^= 1 << dice.0.u64(..8);
         // Both results are right: an error, or another state. It must only not panic.
         let _ = Replica::default().follow(1, bad, Some(Vec::new()));
     }

@@ -113,9 +113,9 @@ fn write_file(world: &World, person: usize) {
     const WORDS: [&str; 8] =
         ["ship ", "signal ", "lock ", "water ", "bridge ", "tide ", "2 ", "\n"];
     let mut text = String::with_capacity(FILE_SIZE + 8);
-    let mut random = seinpaal_draw::Draw::new(person as u64);
+    let mut rng = fastrand::Rng::with_seed(person as u64);
     while text.len() < FILE_SIZE {
-        text.push_str(WORDS[random.index(WORDS.len())]);
+        text.push_str(WORDS[rng.usize(..WORDS.len())]);
     }
     fs::write(world.path(&format!("file.{person}")), text).unwrap();
 }

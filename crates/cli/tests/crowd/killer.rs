@@ -7,15 +7,15 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use fastrand::Rng;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use seinpaal_draw::Draw;
 
 use crate::{crowd::Crowd, stamps::Visit, support::lives};
 
 const PACE: Duration = Duration::from_millis(50);
 
 pub(crate) struct Killer {
-    draw: Draw,
+    rng: Rng,
     wrappers: Vec<usize>,
     commands: Vec<usize>,
     seen_alive: HashMap<usize, u128>,
@@ -27,8 +27,8 @@ impl Killer {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
         let seed = seed.unwrap_or_else(|_| u64::from(now));
         eprintln!("SEINPAAL_CROWD_SEED={seed}");
-        let draw = Draw::new(seed);
-        Self { draw, wrappers: Vec::new(), commands: Vec::new(), seen_alive: HashMap::new() }
+        let rng = Rng::with_seed(seed);
+        Self { rng, wrappers: Vec::new(), commands: Vec::new(), seen_alive: HashMap::new() }
     }
 
     /// Kills until all programs and commands have ended, the commands of killed programs, too.
@@ -79,8 +79,8 @@ impl Killer {
 
     /// Chooses a victim: a command, the program of a command, or any program.
     fn choose(&mut self, crowd: &mut Crowd<'_>, there: &[usize], inside: &[Visit]) {
-        let visit = (!inside.is_empty()).then(|| &inside[self.draw.index(inside.len())]);
-        match (self.draw.index(3), visit) {
+        let visit = (!inside.is_empty()).then(|| &inside[self.rng.usize(..inside.len())]);
+        match (self.rng.usize(..3), visit) {
             (0, Some(visit)) => {
                 if kill_command(visit) {
                     self.commands.push(visit.person);
@@ -89,7 +89,7 @@ impl Killer {
             (1, Some(visit)) => self.kill_wrapper(crowd, visit.person),
             _ if there.is_empty() => {}
             _ => {
-                let victim = there[self.draw.index(there.len())];
+                let victim = there[self.rng.usize(..there.len())];
                 self.kill_wrapper(crowd, victim);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Kind, LeaseId, MemoryState, OnMismatch, Permits, Request, Ticket,
     execute,
@@ -20,44 +20,42 @@ use crate::{
 const STEPS: usize = 400;
 
 /// Requests that follow from a seed.
-struct PermitDice(Draw);
+struct PermitDice(Rng);
 
 impl PermitDice {
     fn acquire(&mut self, ticket: Ticket, lease: LeaseId) -> Acquire {
-        let rule = self.0.pick(&[
-            OnMismatch::Refuse,
-            OnMismatch::Adopt,
-            OnMismatch::Set,
-            OnMismatch::Exact,
-        ]);
-        let stated = stating(ticket, self.0.below(6) as u32, rule).limit;
-        let most = self.0.pick(&[None, None, Some(3)]);
+        let rule = self
+            .0
+            .choice([OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set, OnMismatch::Exact])
+            .unwrap();
+        let stated = stating(ticket, self.0.u32(..6), rule).limit;
+        let most = self.0.choice([None, None, Some(3)]).unwrap();
         Acquire {
-            kind: if self.0.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
-            permits: Permits::new(1 + self.0.below(3) as u32).unwrap(),
+            kind: if self.0.u64(..12) == 0 { Kind::Mutex } else { Kind::Semaphore },
+            permits: Permits::new(self.0.u32(1..=3)).unwrap(),
             wishes: seinpaal_proto::SlotNames::none(),
-            limit: if self.0.below(4) == 0 { stated } else { None },
-            enqueue: self.0.pick(&[Enqueue::No, Enqueue::Yes { max_waiting: most }]),
-            lease: self.0.pick(&[lease, want(ticket).lease]),
-            about: format!("{{{}}}", self.0.below(10)),
-            ..ranked(ticket, self.0.below(5) as i32 - 2)
+            limit: if self.0.u64(..4) == 0 { stated } else { None },
+            enqueue: self.0.choice([Enqueue::No, Enqueue::Yes { max_waiting: most }]).unwrap(),
+            lease: self.0.choice([lease, want(ticket).lease]).unwrap(),
+            about: format!("{{{}}}", self.0.u64(..10)),
+            ..ranked(ticket, self.0.i32(-2..3))
         }
     }
 
     fn request(&mut self, pool: &[Ticket], lease: LeaseId) -> Request {
-        let (one, other) = (self.0.pick(pool), self.0.pick(pool));
-        match self.0.below(26) {
+        let (one, other) = (*self.0.choice(pool).unwrap(), *self.0.choice(pool).unwrap());
+        match self.0.u64(..26) {
             0..=8 => Request::Acquire(self.acquire(one, lease)),
             9..=11 => release(one),
-            12 => release_slots(one, self.0.pick(&["0", "1-2", "0,2-4"])),
+            12 => release_slots(one, self.0.choice(["0", "1-2", "0,2-4"]).unwrap()),
             13 => renew(lease, &[one, other]),
             14 => renew_all(lease, &[one]),
             15 => cancel(one),
             16 => evict(one),
-            17 => limit(self.0.below(6) as u32),
+            17 => limit(self.0.u32(..6)),
             18 => pause("p"),
             19 => resume(),
-            20 => attach(one, self.0.pick(&[lease, other.into()])),
+            20 => attach(one, self.0.choice([lease, other.into()]).unwrap()),
             21 => detach(one),
             22 => give_up_attach(one, lease),
             _ => Request::Inspect { rows: 5 },
@@ -67,13 +65,15 @@ impl PermitDice {
 
 pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseStage) {
     let seed = random() as u64 | 1;
-    let (mut dice, mut state) = (PermitDice(Draw::new(seed)), MemoryState::default());
+    let (mut dice, mut state) = (PermitDice(Rng::with_seed(seed)), MemoryState::default());
     let clients = [stage.client().await, stage.client().await, stage.client().await];
     let (pool, leases) = (tickets::<14>(), tickets::<4>().map(LeaseId::from));
     for step in 0..STEPS {
-        stage.advance(dice.0.pick(&[0, 1, 300, 4_000, 9_000, 60_000].map(Duration::from_millis)));
-        let who = dice.0.index(4);
-        let requests = (0..dice.0.index(5)).map(|_| dice.request(&pool, leases[who])).collect();
+        stage.advance(
+            dice.0.choice([0, 1, 300, 4_000, 9_000, 60_000].map(Duration::from_millis)).unwrap(),
+        );
+        let who = dice.0.usize(..4);
+        let requests = (0..dice.0.usize(..5)).map(|_| dice.request(&pool, leases[who])).collect();
         let inbox = clients.get(who).map(InboxClient::inbox);
         let batch = Batch { inbox, ..clients[0].batch(requests) };
         let asked = clients[who.min(2)].call(&batch).await;

@@ -6,9 +6,9 @@ use crate::{
 };
 
 pub(super) fn play(stage: &ScenarioStage<'_>) {
-    let mut draw = stage.draw.clone();
+    let mut rng = stage.rng.clone();
     loop {
-        let limit = 1 + draw.below(3);
+        let limit = rng.u64(1..=3);
         let jobs = 4 * limit;
         // Each job holds for 0.5 to 5 s, which bounds the time of a round.
         let round = ms(jobs * 2750 / limit + 5000);
@@ -16,7 +16,7 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
             return;
         }
         let name = stage.name(&format!("x{limit}"));
-        let events = if draw.chance(50) { "--events 3 " } else { "" };
+        let events = if rng.bool() { "--events 3 " } else { "" };
         let script = format!(
             "seq {jobs} | xargs -P {} -I% day once % {name} {limit} \
              seinpaal run {events}-j {limit} {name} -- day hold 0.5..5",

@@ -3,6 +3,8 @@
 
 use std::thread;
 
+use fastrand::Rng;
+
 use crate::{
     end::{CONFLICT, PossibleEnd, UNREACHABLE},
     history::DayWhat,
@@ -21,18 +23,19 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
         job.start().wait(stage.bound());
         return;
     }
+    let mut rng = stage.rng.clone();
     for round in 0.. {
-        play_round(stage, &stage.name(&format!("photos{round}")));
+        play_round(stage, &mut rng, &stage.name(&format!("photos{round}")));
         if stage.left(ms(ROUND)).is_zero() {
             return;
         }
     }
 }
 
-fn play_round(stage: &ScenarioStage<'_>, queue: &str) {
-    let mut draw = stage.draw.fork(stage.left(ms(0)).as_micros() as u64);
-    let items = 8 + draw.below(12);
-    let payloads: Vec<_> = (0..items).map(|item| format!("{item}-{}", draw.pick(&KINDS))).collect();
+fn play_round(stage: &ScenarioStage<'_>, rng: &mut Rng, queue: &str) {
+    let items = rng.u64(8..20);
+    let payloads: Vec<_> =
+        (0..items).map(|item| format!("{item}-{}", rng.choice(KINDS).unwrap())).collect();
     let lines = payloads.join("\\n");
     let push = format!("printf '{lines}\\n' | seinpaal queue push {queue} --lines >/dev/null");
     let job = stage.script(&push).may_end(PossibleEnd::own(0, ""));

@@ -23,11 +23,11 @@ seinpaal renew "$NAME" "$ticket"
 "#;
 
 pub(super) fn play(stage: &ScenarioStage<'_>) {
-    let (mut draw, name) = (stage.draw.clone(), stage.name("deploy"));
+    let (mut rng, name) = (stage.rng.clone(), stage.name("deploy"));
     while !stage.left(ms(6000)).is_zero() {
-        let work = draw.between(ms(200), ms(4000)).as_secs_f64();
+        let work = ms(rng.u64(200..4000)).as_secs_f64();
         let prefix = format!("NAME={name} WORK={work}\n");
-        let job = match draw.below(4) {
+        let job = match rng.u64(..4) {
             0 => {
                 let gone = PossibleEnd::told(122, &["ticket"]);
                 stage.script(&(prefix + TWICE)).may_end(gone)
@@ -35,6 +35,6 @@ pub(super) fn play(stage: &ScenarioStage<'_>) {
             _ => stage.script(&(prefix + ORDERLY)).may_end(PossibleEnd::own(0, DONE)),
         };
         job.wants(&name, 2, 0).hurried().start().wait(stage.bound());
-        pass(draw.between(ms(200), ms(3000)));
+        pass(ms(rng.u64(200..3000)));
     }
 }

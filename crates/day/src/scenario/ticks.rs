@@ -8,10 +8,10 @@ use crate::{
 };
 
 pub(super) fn play(stage: &ScenarioStage<'_>) {
-    let (mut draw, name) = (stage.draw.clone(), stage.name("minutely"));
+    let (mut rng, name) = (stage.rng.clone(), stage.name("minutely"));
     thread::scope(|scope| {
         while !stage.left(ms(4000)).is_zero() {
-            let hold = draw.between(ms(200), ms(3500));
+            let hold = ms(rng.u64(200..3500));
             let job =
                 stage.run("-j 1 -n", &name, 1, hold).may_end(PossibleEnd::busy(&name)).hurried();
             stage.let_go(scope, job.start());

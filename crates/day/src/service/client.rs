@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use torture::clock;
 
 use super::verdict::AnswerSeen;
@@ -19,26 +19,26 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 pub(super) struct HttpClient {
     ports: Vec<u16>,
     tenant: usize,
-    draw: Draw,
+    rng: Rng,
 }
 
 impl HttpClient {
-    pub(super) fn new(ports: &[u16], tenant: usize, draw: Draw) -> Self {
-        Self { ports: ports.to_vec(), tenant, draw }
+    pub(super) fn new(ports: &[u16], tenant: usize, rng: Rng) -> Self {
+        Self { ports: ports.to_vec(), tenant, rng }
     }
 
     /// Asks one process or the other, waits a little, and asks again.
     pub(super) fn ask_until(mut self, is_over: &AtomicBool) -> Vec<AnswerSeen> {
         let mut answers = Vec::new();
         while !is_over.load(Ordering::SeqCst) {
-            let port = self.draw.pick(&self.ports);
+            let port = *self.rng.choice(&self.ports).unwrap();
             let work = self.work();
             let path = format!("/jobs/t{}?ms={}", self.tenant, work.as_millis());
             let sent = clock::now();
             let status = post(port, &path).map_err(|error| error.to_string());
             let (tenant, got) = (self.tenant, clock::now());
             answers.push(AnswerSeen { tenant, sent, got, work: work.as_micros() as u64, status });
-            pass(self.draw.between(ms(10), ms(800)));
+            pass(ms(self.rng.u64(10..800)));
         }
         answers
     }
@@ -46,9 +46,9 @@ impl HttpClient {
     /// Draws how long the work takes, mostly a short time. The work of one tenant takes so long
     /// that a silent store costs it its permit.
     fn work(&mut self) -> Duration {
-        match self.tenant == 0 && self.draw.chance(20) {
-            true => self.draw.between(ms(15_000), ms(45_000)),
-            false => self.draw.between(ms(50), ms(1500)),
+        match self.tenant == 0 && self.rng.u64(..100) < 20 {
+            true => ms(self.rng.u64(15_000..45_000)),
+            false => ms(self.rng.u64(50..1500)),
         }
     }
 }

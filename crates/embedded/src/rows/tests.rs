@@ -4,8 +4,8 @@ mod damage;
 
 use std::collections::BTreeSet;
 
+use fastrand::Rng;
 use rusqlite::Connection;
-use seinpaal_draw::Draw;
 use seinpaal_proto::{
     Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
     Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
@@ -16,15 +16,15 @@ use seinpaal_proto::{
 use super::Rows;
 
 /// Requests that follow from a seed.
-pub(in super::super) struct Random(Draw);
+pub(in super::super) struct Random(Rng);
 
 impl Random {
     pub(in super::super) fn new(seed: u64) -> Self {
-        Self(Draw::new(seed))
+        Self(Rng::with_seed(seed))
     }
 
     pub(in super::super) fn below(&mut self, end: u64) -> u64 {
-        self.0.below(end)
+        self.0.u64(..end)
     }
 
     /// Returns a ticket with high bytes as well as low ones, so that the order of blobs matters.
@@ -66,7 +66,7 @@ impl Random {
     }
 
     fn detach(&mut self, ticket: Ticket) -> Request {
-        let fence = Fence(self.0.pick(&[0, UNBOUNDED]));
+        let fence = Fence(self.0.choice([0, UNBOUNDED]).unwrap());
         Request::Detach { ticket, fence, ttl: 10 * SECOND, margin: SECOND }
     }
 

@@ -11,9 +11,8 @@ use std::{
     thread,
 };
 
+use fastrand::Rng;
 use rusqlite::{Connection, Result};
-
-use seinpaal_draw::Draw;
 
 use super::processes;
 
@@ -56,10 +55,10 @@ fn look_until_told(dir: &Path, seed: u64) {
         next_line();
         told.store(true, Ordering::Relaxed);
     });
-    let mut draws = Draw::new(seed);
+    let mut rng = Rng::with_seed(seed);
     let mut looks = 0;
     while !is_over.load(Ordering::Relaxed) {
-        match one_of(dir, draws.below(6)) {
+        match one_of(dir, rng.u64(..6)) {
             Err(error) if is_damage(&error) => say(&format!("violation: {error}")),
             _ => looks += 1, // busy, or the database is not there yet
         }

@@ -14,9 +14,8 @@ use std::{
     time::Duration,
 };
 
+use fastrand::Rng;
 use seinpaal::{PopError, Seinpaal};
-
-use seinpaal_draw::Draw;
 
 use super::{
     judge::Judge,
@@ -71,21 +70,21 @@ async fn live(dir: &Path, scene: &Scene, judges: [Judge; 2], seed: u64) {
     println!("> open");
     let [judge, other_judge] = judges;
     tokio::join!(
-        take_permits(&first, scene, judge, Draw::new(seed)),
-        take_permits(&second, scene, other_judge, Draw::new(seed ^ 1)),
+        take_permits(&first, scene, judge, Rng::with_seed(seed)),
+        take_permits(&second, scene, other_judge, Rng::with_seed(seed ^ 1)),
         produce(&first, scene, seed),
         work(&second, scene),
     );
 }
 
-async fn take_permits(seinpaal: &Seinpaal, scene: &Scene, judge: Judge, mut draws: Draw) {
+async fn take_permits(seinpaal: &Seinpaal, scene: &Scene, judge: Judge, mut rng: Rng) {
     let semaphore = seinpaal.semaphore("n").limit(LIMIT);
     while scene.goes_on() {
         match semaphore.acquire().await {
             Ok(permit) => {
                 judge.enter(permit.slot());
                 scene.note("grants", &permit.fence().to_string());
-                tokio::time::sleep(Duration::from_micros(draws.below(3000))).await;
+                tokio::time::sleep(Duration::from_micros(rng.u64(..3000))).await;
                 judge.leave(permit.slot());
                 trouble(permit.release().await);
             }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use tempfile::TempDir;
 
 use super::processes::{self, Client};
@@ -17,7 +17,7 @@ use super::processes::{self, Client};
 pub(super) const ROLE: &str = "SEINPAAL_TEST_ROLE";
 pub(super) const SEED: &str = "SEINPAAL_TEST_SEED";
 pub(super) const LIMIT: u32 = 2;
-const PAIRS: u64 = 3;
+const PAIRS: usize = 3;
 const OPENERS: u64 = 2;
 
 /// The command that runs this test binary in a role.
@@ -29,7 +29,7 @@ pub(super) fn command(dir: &Path, role: &str) -> Command {
 
 pub(super) struct Siege {
     place: TempDir,
-    draws: Draw,
+    rng: Rng,
     pairs: Vec<Client>,
     openers: Vec<Client>,
     report: Report,
@@ -53,7 +53,7 @@ impl Siege {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("store")).unwrap();
         let (pairs, openers, report) = (Vec::new(), Vec::new(), Report::default());
-        let mut siege = Self { place, draws: Draw::new(seed), pairs, openers, report };
+        let mut siege = Self { place, rng: Rng::with_seed(seed), pairs, openers, report };
         Client::start(&siege.dir()).end(); // the store was used before
         siege.pairs = (0..PAIRS).map(|_| siege.pair()).collect();
         siege.openers = (0..OPENERS).map(|_| siege.opener()).collect();
@@ -66,12 +66,12 @@ impl Siege {
 
     fn pair(&mut self) -> Client {
         let mut command = command(&self.dir(), "pair");
-        command.env(SEED, self.draws.below(u64::MAX).to_string());
+        command.env(SEED, self.rng.u64(..).to_string());
         Client::spawn(command)
     }
 
     fn opener(&mut self) -> Client {
-        let seed = self.draws.below(u64::MAX);
+        let seed = self.rng.u64(..);
         let mut opener = Client::spawn(command(&self.dir(), "opener"));
         assert_eq!(opener.line(), "open");
         opener.give(&format!("loop {seed}"));
@@ -83,8 +83,8 @@ impl Siege {
     pub(super) fn last(mut self, seconds: u64) -> Self {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(seconds) {
-            thread::sleep(Duration::from_millis(100 + self.draws.below(700)));
-            let victim = self.draws.below(PAIRS) as usize;
+            thread::sleep(Duration::from_millis(self.rng.u64(100..800)));
+            let victim = self.rng.usize(..PAIRS);
             let replacement = self.pair();
             let killed = std::mem::replace(&mut self.pairs[victim], replacement);
             let said = killed.kill_and_hear();

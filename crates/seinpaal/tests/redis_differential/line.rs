@@ -8,7 +8,7 @@
 #[path = "line/requests.rs"]
 mod requests;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Configure, LeaseId, Limit,
     time::{MILLISECOND, SECOND},
@@ -23,7 +23,7 @@ use super::{
 const CALLS: u64 = 150;
 
 struct Draws {
-    random: Draw,
+    rng: Rng,
     beside: Beside,
     ttl: u64,
     place_ttl: u64,
@@ -81,21 +81,21 @@ fn drawn(
     sizes: Sizes,
     begins_pinned: bool,
 ) -> Vec<Event> {
-    let mut random = Draw::new(seed);
+    let mut rng = Rng::with_seed(seed);
     let ttls = [100 * MILLISECOND, SECOND, SECOND, 10 * SECOND, 20 * 3_600 * SECOND];
-    let ttl = random.pick(&ttls);
-    let other = random.pick(&ttls);
-    let place_ttl = random.pick(&[ttl, ttl, ttl, other, ttl / 2]).max(100 * MILLISECOND);
-    let margin = ttl / random.pick(&[4, 4, 4, 1, 50]);
+    let ttl = rng.choice(ttls).unwrap();
+    let other = rng.choice(ttls).unwrap();
+    let place_ttl = rng.choice([ttl, ttl, ttl, other, ttl / 2]).unwrap().max(100 * MILLISECOND);
+    let margin = ttl / rng.choice([4, 4, 4, 1, 50]).unwrap();
     let limit = match sizes {
-        Sizes::Alike => random.pick(&[1, 1, 1, 2, 3]),
-        _ => random.pick(&[2, 3, 4, 1000]),
+        Sizes::Alike => rng.choice([1, 1, 1, 2, 3]).unwrap(),
+        _ => rng.choice([2, 3, 4, 1000]).unwrap(),
     };
-    let (haste, rarity) = (random.pick(&[8, 40, 200]), random.pick(&[20, 60, 400]));
+    let (haste, rarity) = (rng.choice([8, 40, 200]).unwrap(), rng.choice([20, 60, 400]).unwrap());
     let (drawn, places) = (vec![0; sessions], (0..sessions).map(place).collect());
     let beside = Beside::new(guard);
     let mut draw = Draws {
-        random,
+        rng,
         beside,
         ttl,
         place_ttl,
@@ -125,25 +125,25 @@ fn place(session: usize) -> LeaseId {
 
 impl Draws {
     fn go_on(&mut self) {
-        if self.random.one_in(self.rarity) {
-            let inbox = inbox(self.random.below(self.drawn.len() as u64));
-            let hushes = self.random.one_in(3);
+        if self.rng.u64(..self.rarity) == 0 {
+            let inbox = inbox(self.rng.u64(..self.drawn.len() as u64));
+            let hushes = self.rng.u64(..3) == 0;
             self.beside.push(if hushes { Event::Hush(inbox) } else { Event::Listen(inbox) });
         }
-        if self.beside.model.guard.is_some() && self.random.one_in(60) {
+        if self.beside.model.guard.is_some() && self.rng.u64(..60) == 0 {
             self.beside.push(Event::LoseMarker);
         }
-        if self.random.one_in(self.rarity) {
+        if self.rng.u64(..self.rarity) == 0 {
             self.move_a_place();
         }
         let session = self.session();
-        let requests = if self.random.one_in(6) { 1 + self.random.below(3) } else { 1 };
+        let requests = if self.rng.u64(..6) == 0 { self.rng.u64(1..=3) } else { 1 };
         let sketches = (0..requests).map(|_| self.sketch(session)).collect();
-        let fence = match self.random.below(4 * self.rarity) {
-            0 => FenceSeen::Near(self.random.below(2 * SECOND) as i64 - SECOND as i64),
+        let fence = match self.rng.u64(..4 * self.rarity) {
+            0 => FenceSeen::Near(self.rng.u64(..2 * SECOND) as i64 - SECOND as i64),
             _ => FenceSeen::None,
         };
-        let inbox = match self.random.below(200) {
+        let inbox = match self.rng.u64(..200) {
             0 => None,
             1 => Some(inbox(9)),
             _ => Some(inbox(session as u64)),
@@ -157,40 +157,45 @@ impl Draws {
         let all = 0..self.drawn.len();
         let holding: Vec<_> =
             all.filter(|session| !self.beside.numbers(*session, true).is_empty()).collect();
-        match holding.is_empty() || self.random.one_in(2) {
-            true => self.random.below(self.drawn.len() as u64) as usize,
-            false => self.random.pick(&holding),
+        match holding.is_empty() || self.rng.bool() {
+            true => self.rng.usize(..self.drawn.len()),
+            false => *self.rng.choice(&holding).unwrap(),
         }
     }
 
     /// Moves the place of some session under another lease: a new one, or one that belongs to
     /// another session.
     fn move_a_place(&mut self) {
-        let of = self.random.below(self.places.len() as u64) as usize;
-        let other = self.random.below(self.places.len() as u64) as usize;
-        let fresh = LeaseId(u128::from(self.random.below(1_000)) << 64 | 0x77 << 32);
+        let of = self.rng.usize(..self.places.len());
+        let other = self.rng.usize(..self.places.len());
+        let fresh = LeaseId(self.rng.u128(..1_000) << 64 | 0x77 << 32);
         let with_a_number = LeaseId((0x3a17 + of as u128) << 64 | 1);
         let others = [self.places[other], ticket(other, 0).into()];
-        self.places[of] =
-            self.random.pick(&[fresh, fresh, place(of), with_a_number, others[0], others[1]]);
+        self.places[of] = self
+            .rng
+            .choice([fresh, fresh, place(of), with_a_number, others[0], others[1]])
+            .unwrap();
     }
 
     fn step(&mut self) -> i64 {
-        if self.random.one_in(3 * self.rarity) {
-            return -(self.random.below(self.ttl / 2) as i64);
+        if self.rng.u64(..3 * self.rarity) == 0 {
+            return -(self.rng.u64(..self.ttl / 2) as i64);
         }
-        if !self.random.one_in(self.haste) {
-            let little = self.random.below(self.ttl / 40) as i64;
-            return self.random.pick(&[0, little, little]);
+        if self.rng.u64(..self.haste) != 0 {
+            let little = self.rng.u64(..self.ttl / 40) as i64;
+            return self.rng.choice([0, little, little]).unwrap();
         }
         let left = self.until_something_ends() as i64;
-        let part = self.random.below(left.max(1) as u64) as i64;
-        self.random.pick(&[left - 1, left, left + 1, part, part]).clamp(0, 11 * 3_600_000_000)
+        let part = self.rng.u64(..left.max(1) as u64) as i64;
+        self.rng
+            .choice([left - 1, left, left + 1, part, part])
+            .unwrap()
+            .clamp(0, 11 * 3_600_000_000)
     }
 
     fn until_something_ends(&mut self) -> u64 {
         let Some(mut all) = self.beside.ends() else { return self.ttl };
         all.push(self.margin);
-        self.random.pick(&all)
+        *self.rng.choice(&all).unwrap()
     }
 }

@@ -8,7 +8,7 @@
 #[path = "lone/requests.rs"]
 mod requests;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Configure, Inbox, LeaseId,
     time::{MILLISECOND, SECOND},
@@ -32,7 +32,7 @@ struct Terms {
     ttl: u64,
     margin: u64,
     limit: u32,
-    most_permits: u64,
+    most_permits: u32,
     /// Of forty requests, at least six times this many give permits back.
     returns: u64,
     /// One call in so many comes just when a lease or a memory ends, or about then.
@@ -40,7 +40,7 @@ struct Terms {
 }
 
 struct Draws {
-    random: Draw,
+    rng: Rng,
     beside: Beside,
     terms: Terms,
     /// Whether hardly anything expires, and no operator is there.
@@ -68,18 +68,19 @@ pub(super) fn guarded_history(seed: u64, sessions: usize, length: u64) -> Vec<Ev
 }
 
 fn drawn(seed: u64, sessions: usize, guard: Option<Guard>, holds: bool) -> Vec<Event> {
-    let mut random = Draw::new(seed);
-    let (is_calm, first) = (random.one_in(2), terms(&mut random, holds));
+    let mut rng = Rng::with_seed(seed);
+    let (is_calm, first) = (rng.bool(), terms(&mut rng, holds));
     let (beside, drawn) = (Beside::new(guard), vec![0; sessions]);
-    let mut draw = Draws { random, beside, terms: first, is_calm, holds, drawn };
+    let mut draw = Draws { rng, beside, terms: first, is_calm, holds, drawn };
     (0..4).for_each(|i| draw.beside.push(Event::Listen(inbox(i))));
+    let seldom = if holds { 60 } else { 15 };
     for _ in 0..CALLS {
-        if draw.random.one_in(if holds { 60 } else { 15 }) {
-            draw.terms = terms(&mut draw.random, holds);
+        if draw.rng.u64(..seldom) == 0 {
+            draw.terms = terms(&mut draw.rng, holds);
             draw.hush_or_listen();
             draw.leave();
         }
-        if draw.beside.model.guard.is_some() && draw.random.one_in(60) {
+        if draw.beside.model.guard.is_some() && draw.rng.u64(..60) == 0 {
             draw.beside.push(Event::LoseMarker);
         }
         let event = draw.call();
@@ -88,8 +89,8 @@ fn drawn(seed: u64, sessions: usize, guard: Option<Guard>, holds: bool) -> Vec<E
     draw.beside.events
 }
 
-fn terms(random: &mut Draw, holds: bool) -> Terms {
-    let ttl = match random.below(8) {
+fn terms(rng: &mut Rng, holds: bool) -> Terms {
+    let ttl = match rng.u64(..8) {
         0 => 20 * 3_600 * SECOND,
         1 | 2 => 10 * SECOND,
         3 => SECOND,
@@ -97,17 +98,17 @@ fn terms(random: &mut Draw, holds: bool) -> Terms {
     };
     let terms = Terms {
         ttl,
-        margin: ttl / random.pick(&[4, 4, 1, 50, 2]),
-        limit: if random.one_in(12) { 40 } else { random.pick(&[4, 4, 6, 8, 2, 1]) },
-        most_permits: random.pick(&[1, 2, 3]),
-        returns: random.pick(&[1, 2, 3, 3, 4]),
-        haste: random.pick(&[3, 6, 12, 40]),
+        margin: ttl / rng.choice([4, 4, 1, 50, 2]).unwrap(),
+        limit: if rng.u64(..12) == 0 { 40 } else { rng.choice([4, 4, 6, 8, 2, 1]).unwrap() },
+        most_permits: rng.choice([1, 2, 3]).unwrap(),
+        returns: rng.choice([1, 2, 3, 3, 4]).unwrap(),
+        haste: rng.choice([3, 6, 12, 40]).unwrap(),
     };
     if !holds {
         return terms;
     }
-    let haste = random.pick(&[12, 40, 200]);
-    Terms { limit: random.pick(&[5, 8, 20, 40]), returns: 1, haste, ..terms }
+    let haste = rng.choice([12, 40, 200]).unwrap();
+    Terms { limit: rng.choice([5, 8, 20, 40]).unwrap(), returns: 1, haste, ..terms }
 }
 
 fn lease(session: usize) -> LeaseId {
@@ -118,7 +119,7 @@ impl Draws {
     /// Changes who listens. If a client does not listen, the store's own clock also ends its
     /// leases.
     fn hush_or_listen(&mut self) {
-        match self.random.below(3) {
+        match self.rng.u64(..3) {
             0 => self.beside.push(Event::Hush(inbox(0))),
             1 => self.beside.push(Event::Listen(inbox(0))),
             _ => {}
@@ -131,24 +132,23 @@ impl Draws {
         let mut held = self.beside.numbers(0, true);
         let back = |number| Sketch::Release { ticket: ticket(0, number), slots: None };
         while !held.is_empty() {
-            let at = self.random.below(held.len() as u64) as usize;
+            let at = self.rng.usize(..held.len());
             self.push_at_once(back(held.swap_remove(at)));
         }
-        if self.random.one_in(2) {
+        if self.rng.bool() {
             self.push_at_once(Sketch::Configure(Configure::Unpin));
             self.push_at_once(Sketch::Configure(Configure::Resume));
         }
-        if self.random.one_in(2) {
+        if self.rng.bool() {
             self.sleep();
         }
     }
 
     /// Lets nearly as much time pass as the ended tickets are remembered, and asks for one of them.
     fn sleep(&mut self) {
-        let left = self.until_something_ends() as i64 + self.random.pick(&[-1, -1, 0, 1]);
+        let left = self.until_something_ends() as i64 + self.rng.choice([-1, -1, 0, 1]).unwrap();
         let step = left.clamp(0, HALF_DAY - 1);
-        let sketches =
-            vec![if self.random.one_in(2) { self.acquire(0) } else { self.acquire_again(0) }];
+        let sketches = vec![if self.rng.bool() { self.acquire(0) } else { self.acquire_again(0) }];
         self.beside.push(Event::Call {
             step,
             inbox: Some(inbox(0)),
@@ -165,17 +165,18 @@ impl Draws {
     }
 
     fn call(&mut self) -> Event {
-        let sessions = self.drawn.len() as u64;
-        let is_another = self.random.one_in(if self.holds { 80 } else { 12 });
-        let session = if is_another { self.random.below(sessions) as usize } else { 0 };
-        let by = if self.random.one_in(40) { self.random.below(4) } else { session as u64 };
-        let inbox: Option<Inbox> = (!self.random.one_in(60)).then(|| inbox(by));
-        let are_many = self.random.one_in(if self.holds { 6 } else { 3 });
-        let requests = if are_many { 1 + self.random.below(4) } else { 1 };
+        let sessions = self.drawn.len();
+        let (seldom, often) = if self.holds { (80, 6) } else { (12, 3) };
+        let is_another = self.rng.u64(..seldom) == 0;
+        let session = if is_another { self.rng.usize(..sessions) } else { 0 };
+        let by = if self.rng.u64(..40) == 0 { self.rng.u64(..4) } else { session as u64 };
+        let inbox: Option<Inbox> = (self.rng.u64(..60) != 0).then(|| inbox(by));
+        let are_many = self.rng.u64(..often) == 0;
+        let requests = if are_many { self.rng.u64(1..=4) } else { 1 };
         let sketches = (0..requests).map(|_| {
             // Now and then a request belongs to another session, which has the same inbox then.
-            let is_another = self.random.one_in(40);
-            let other = self.random.below(sessions) as usize;
+            let is_another = self.rng.u64(..40) == 0;
+            let other = self.rng.usize(..sessions);
             self.sketch(if is_another { other } else { session })
         });
         let sketches = sketches.collect();
@@ -186,27 +187,27 @@ impl Draws {
     /// request takes the lean path then.
     fn fence(&mut self) -> FenceSeen {
         let ttl = self.terms.ttl.min(SECOND);
-        match self.random.below(600) {
-            0..12 => FenceSeen::Near(self.random.below(4 * ttl) as i64 - ttl as i64),
-            12 => FenceSeen::Near(HALF_DAY + self.random.below(2) as i64),
+        match self.rng.u64(..600) {
+            0..12 => FenceSeen::Near(self.rng.u64(..4 * ttl) as i64 - ttl as i64),
+            12 => FenceSeen::Near(HALF_DAY + self.rng.i64(..2)),
             13 => FenceSeen::Absurd,
             _ => FenceSeen::None,
         }
     }
 
     fn step(&mut self) -> i64 {
-        if self.random.one_in(150) {
+        if self.rng.u64(..150) == 0 {
             let half = (self.terms.ttl as i64 / 2).min(HALF_DAY);
-            return -self.random.pick(&[1, 1, half]);
+            return -self.rng.choice([1, 1, half]).unwrap();
         }
         let haste = self.terms.haste * if self.is_calm { 10 } else { 1 };
-        if !self.random.one_in(haste) {
-            let little = self.random.below(self.terms.ttl / 20) as i64;
-            return self.random.pick(&[0, 1, little, little]);
+        if self.rng.u64(..haste) != 0 {
+            let little = self.rng.u64(..self.terms.ttl / 20) as i64;
+            return self.rng.choice([0, 1, little, little]).unwrap();
         }
         let left = self.until_something_ends() as i64;
-        let part = self.random.below(left.max(1) as u64) as i64;
-        let step = self.random.pick(&[left - 1, left, left + 1, part, part, 2 * left]);
+        let part = self.rng.u64(..left.max(1) as u64) as i64;
+        let step = self.rng.choice([left - 1, left, left + 1, part, part, 2 * left]).unwrap();
         step.clamp(0, HALF_DAY - 1)
     }
 
@@ -214,6 +215,6 @@ impl Draws {
     fn until_something_ends(&mut self) -> u64 {
         let Some(mut all) = self.beside.ends() else { return self.terms.ttl };
         all.push(self.terms.margin);
-        self.random.pick(&all)
+        *self.rng.choice(&all).unwrap()
     }
 }

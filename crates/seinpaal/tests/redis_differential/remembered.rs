@@ -11,9 +11,9 @@ use super::{
 #[tokio::test]
 async fn the_scripts_have_the_digests_of_the_ledger() {
     let mut bench = Bench::new(None).await;
-    let mut random = seinpaal_draw::Draw::new(5);
+    let mut rng = fastrand::Rng::with_seed(5);
     let tickets = (0..2_000).map(|n| {
-        let ticket = Ticket(u128::from(random.number()) << 64 | u128::from(random.number()));
+        let ticket = Ticket(rng.u128(..));
         if n % 2 == 0 { ticket } else { ticket.series().ticket(n) }
     });
     let tickets: Vec<Ticket> = tickets.collect();

@@ -4,7 +4,7 @@
 mod calm;
 mod events;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Acquire, Attach, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, OnMismatch,
     Permits, Priority, Slots, Ticket,
@@ -20,7 +20,7 @@ pub struct Scale {
     pub tickets: u64,
     pub leases: u64,
     pub most_requests: u64,
-    pub most_permits: u64,
+    pub most_permits: u32,
     /// Whether clients behave like sessions, and hardly anything expires.
     pub is_calm: bool,
 }
@@ -57,161 +57,166 @@ pub fn inbox(i: u64) -> Inbox {
 }
 
 pub fn history(seed: u64, scale: Scale) -> Vec<Event> {
-    let mut draw = Draw::new(seed);
+    let mut rng = Rng::with_seed(seed);
     if scale.is_calm {
-        return calm::history(&mut draw, scale);
+        return calm::history(&mut rng, scale);
     }
-    (0..scale.events).map(|_| event(&mut draw, scale)).collect()
+    (0..scale.events).map(|_| event(&mut rng, scale)).collect()
 }
 
-fn event(draw: &mut Draw, scale: Scale) -> Event {
-    match draw.below(40) {
-        0 => Event::Hush(inbox(draw.below(4))),
-        1 | 2 => Event::Listen(inbox(draw.below(4))),
-        _ => call(draw, scale),
+fn event(rng: &mut Rng, scale: Scale) -> Event {
+    match rng.u64(..40) {
+        0 => Event::Hush(inbox(rng.u64(..4))),
+        1 | 2 => Event::Listen(inbox(rng.u64(..4))),
+        _ => call(rng, scale),
     }
 }
 
-fn call(draw: &mut Draw, scale: Scale) -> Event {
-    let requests = match draw.below(10) {
+fn call(rng: &mut Rng, scale: Scale) -> Event {
+    let requests = match rng.u64(..10) {
         0 => 0,
         1..6 => 1,
-        _ => 1 + draw.below(scale.most_requests),
+        _ => rng.u64(1..=scale.most_requests),
     };
-    let requests = if scale.most_requests > 4 { draw.below(scale.most_requests) } else { requests };
+    let requests = if scale.most_requests > 4 { rng.u64(..scale.most_requests) } else { requests };
     Event::Call {
-        step: step(draw),
-        inbox: (!draw.one_in(10)).then(|| inbox(draw.below(4))),
-        fence: fence(draw),
-        sketches: (0..requests).map(|_| sketch(draw, scale)).collect(),
+        step: step(rng),
+        inbox: (rng.u64(..10) != 0).then(|| inbox(rng.u64(..4))),
+        fence: fence(rng),
+        sketches: (0..requests).map(|_| sketch(rng, scale)).collect(),
     }
 }
 
-fn step(draw: &mut Draw) -> i64 {
-    match draw.below(40) {
-        0 => -(draw.below(3_600 * SECOND) as i64),
-        1 | 2 => -(draw.below(2 * SECOND) as i64),
-        3 => draw.below(7_200 * SECOND) as i64,
-        4..8 => draw.below(3 * SECOND) as i64,
-        8..16 => draw.below(300 * MILLISECOND) as i64,
+fn step(rng: &mut Rng) -> i64 {
+    match rng.u64(..40) {
+        0 => -(rng.u64(..3_600 * SECOND) as i64),
+        1 | 2 => -(rng.u64(..2 * SECOND) as i64),
+        3 => rng.u64(..7_200 * SECOND) as i64,
+        4..8 => rng.u64(..3 * SECOND) as i64,
+        8..16 => rng.u64(..300 * MILLISECOND) as i64,
         16..19 => 0,
         // Exactly as long as a lease.
-        19 | 20 => draw.pick(&[100, 150, 300]) * MILLISECOND as i64,
-        _ => draw.below(40 * MILLISECOND) as i64,
+        19 | 20 => rng.choice([100, 150, 300]).unwrap() * MILLISECOND as i64,
+        _ => rng.u64(..40 * MILLISECOND) as i64,
     }
 }
 
-fn fence(draw: &mut Draw) -> FenceSeen {
-    match draw.below(60) {
+fn fence(rng: &mut Rng) -> FenceSeen {
+    match rng.u64(..60) {
         0 => FenceSeen::Absurd,
-        1..4 => FenceSeen::Near(draw.below(20 * SECOND) as i64 - 10 * SECOND as i64),
+        1..4 => FenceSeen::Near(rng.u64(..20 * SECOND) as i64 - 10 * SECOND as i64),
         _ => FenceSeen::None,
     }
 }
 
-fn sketch(draw: &mut Draw, scale: Scale) -> Sketch {
-    match draw.below(44) {
-        0..18 => acquire(draw, scale),
+fn sketch(rng: &mut Rng, scale: Scale) -> Sketch {
+    match rng.u64(..44) {
+        0..18 => acquire(rng, scale),
         18..24 => {
-            let slots = draw.one_in(3).then(|| slots(draw));
-            Sketch::Release { ticket: ticket(draw, scale), slots }
+            let slots = (rng.u64(..3) == 0).then(|| slots(rng));
+            Sketch::Release { ticket: ticket(rng, scale), slots }
         }
         24..28 => {
-            let wrong = if draw.one_in(4) { 1 + draw.below(3) } else { 0 };
-            let (ttl, margin) = terms(draw);
-            Sketch::RenewAll { lease: lease(draw, scale), ttl, margin, wrong }
+            let wrong = if rng.u64(..4) == 0 { rng.u64(1..=3) } else { 0 };
+            let (ttl, margin) = terms(rng);
+            Sketch::RenewAll { lease: lease(rng, scale), ttl, margin, wrong }
         }
         28..32 => {
-            let (ttl, margin) = terms(draw);
-            let tickets = (0..draw.below(5)).map(|_| ticket(draw, scale)).collect();
-            Sketch::RenewTickets { lease: lease(draw, scale), ttl, margin, tickets }
+            let (ttl, margin) = terms(rng);
+            let tickets = (0..rng.u64(..5)).map(|_| ticket(rng, scale)).collect();
+            Sketch::RenewTickets { lease: lease(rng, scale), ttl, margin, tickets }
         }
         32 | 33 => {
-            let attach = draw.one_in(3).then(|| attach_lease(draw));
-            let (ticket, remember) = (ticket(draw, scale), draw.below(3 * SECOND));
+            let attach = (rng.u64(..3) == 0).then(|| attach_lease(rng));
+            let (ticket, remember) = (ticket(rng, scale), rng.u64(..3 * SECOND));
             Sketch::Cancel { ticket, remember, attach }
         }
-        40..43 => attach(draw, scale),
+        40..43 => attach(rng, scale),
         43 => {
-            let (ttl, margin) = terms(draw);
-            let is_late = draw.one_in(4);
-            Sketch::Detach { ticket: ticket(draw, scale), is_late, ttl, margin }
+            let (ttl, margin) = terms(rng);
+            let is_late = rng.u64(..4) == 0;
+            Sketch::Detach { ticket: ticket(rng, scale), is_late, ttl, margin }
         }
-        34 => Sketch::Evict { ticket: ticket(draw, scale) },
-        35 | 36 => Sketch::Configure(configure(draw)),
-        _ => Sketch::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
+        34 => Sketch::Evict { ticket: ticket(rng, scale) },
+        35 | 36 => Sketch::Configure(configure(rng)),
+        _ => Sketch::Inspect { rows: rng.choice([0, 1, 3, 1000]).unwrap() },
     }
 }
 
-fn acquire(draw: &mut Draw, scale: Scale) -> Sketch {
-    let (ttl, margin) = terms(draw);
-    let ticket = ticket(draw, scale);
-    let lease = match draw.below(6) {
+fn acquire(rng: &mut Rng, scale: Scale) -> Sketch {
+    let (ttl, margin) = terms(rng);
+    let ticket = ticket(rng, scale);
+    let lease = match rng.u64(..6) {
         0..3 => ticket.series().ticket(0).into(), // as sessions do
         3 => ticket.into(),
-        _ => lease(draw, scale),
+        _ => lease(rng, scale),
     };
     let acquire = Acquire {
         ticket,
-        kind: Kind::ALL[if draw.below(12) == 0 { draw.below(3) as usize } else { 0 }],
-        permits: Permits::new(1 + draw.below(scale.most_permits) as u32).unwrap(),
-        wishes: draw.pick(&["", "", "", "a 1", "b;2", "c,a 1"]).parse().unwrap(),
-        limit: (!draw.one_in(4)).then(|| rule(draw, scale)),
-        enqueue: enqueue(draw),
-        priority: Priority::new(draw.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
+        kind: Kind::ALL[if rng.u64(..12) == 0 { rng.usize(..3) } else { 0 }],
+        permits: Permits::new(rng.u32(1..=scale.most_permits)).unwrap(),
+        wishes: rng.choice(["", "", "", "a 1", "b;2", "c,a 1"]).unwrap().parse().unwrap(),
+        limit: (rng.u64(..4) != 0).then(|| rule(rng, scale)),
+        enqueue: enqueue(rng),
+        priority: Priority::new(rng.choice([0, 0, 0, 1, -1, 2, 100, -100]).unwrap()).unwrap(),
         lease,
         ttl,
         margin,
-        waiter_lease: waiter_lease(draw),
-        waiter_ttl: terms(draw).0,
+        waiter_lease: waiter_lease(rng),
+        waiter_ttl: terms(rng).0,
         not_after: None,
-        about: draw.pick(&["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).to_owned(),
+        about: rng
+            .choice(["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"])
+            .unwrap()
+            .to_owned(),
     };
-    let not_after = draw.one_in(6).then(|| draw.below(100) as i64 - 50);
+    let not_after = (rng.u64(..6) == 0).then(|| rng.i64(-50..50));
     Sketch::Acquire { acquire, not_after }
 }
 
-fn attach(draw: &mut Draw, scale: Scale) -> Sketch {
-    let (ttl, margin) = terms(draw);
+fn attach(rng: &mut Rng, scale: Scale) -> Sketch {
+    let (ttl, margin) = terms(rng);
     let attach = Attach {
-        ticket: ticket(draw, scale),
-        lease: attach_lease(draw),
+        ticket: ticket(rng, scale),
+        lease: attach_lease(rng),
         ttl,
         margin,
         not_after: None,
-        about: draw.pick(&["", "another", "three more words"]).to_owned(),
+        about: rng.choice(["", "another", "three more words"]).unwrap().to_owned(),
     };
-    let not_after = draw.one_in(6).then(|| draw.below(100) as i64 - 50);
+    let not_after = (rng.u64(..6) == 0).then(|| rng.i64(-50..50));
     Sketch::Attach { attach, not_after }
 }
 
 /// A lease for an attach. There are only a few of them, so that some are used twice.
-fn attach_lease(draw: &mut Draw) -> LeaseId {
-    LeaseId(0xa77ac4 + u128::from(draw.below(12)))
+fn attach_lease(rng: &mut Rng) -> LeaseId {
+    LeaseId(0xa77ac4 + rng.u128(..12))
 }
 
-fn terms(draw: &mut Draw) -> (u64, u64) {
-    let ttl = draw.pick(&[100, 101, 150, 300, 1_000, 5_000]) * MILLISECOND;
-    let margin = draw.pick(&[ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]);
+fn terms(rng: &mut Rng) -> (u64, u64) {
+    let ttl = rng.choice([100, 101, 150, 300, 1_000, 5_000]).unwrap() * MILLISECOND;
+    let margin = rng.choice([ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]).unwrap();
     (ttl, margin)
 }
 
-fn rule(draw: &mut Draw, scale: Scale) -> LimitRule {
-    let limit = if scale.tickets > 100 { 200 } else { draw.pick(&[2, 2, 2, 3, 1, 4, 0]) };
-    let on_mismatch = draw.pick(&[
-        OnMismatch::Refuse,
-        OnMismatch::Adopt,
-        OnMismatch::Adopt,
-        OnMismatch::Set,
-        OnMismatch::Exact,
-    ]);
+fn rule(rng: &mut Rng, scale: Scale) -> LimitRule {
+    let limit = if scale.tickets > 100 { 200 } else { rng.choice([2, 2, 2, 3, 1, 4, 0]).unwrap() };
+    let on_mismatch = rng
+        .choice([
+            OnMismatch::Refuse,
+            OnMismatch::Adopt,
+            OnMismatch::Adopt,
+            OnMismatch::Set,
+            OnMismatch::Exact,
+        ])
+        .unwrap();
     LimitRule { limit: Limit::new(limit).unwrap(), on_mismatch }
 }
 
-fn enqueue(draw: &mut Draw) -> Enqueue {
-    match draw.below(6) {
+fn enqueue(rng: &mut Rng) -> Enqueue {
+    match rng.u64(..6) {
         0 => Enqueue::No,
-        1 => Enqueue::Yes { max_waiting: Some(draw.below(4) as u32) },
+        1 => Enqueue::Yes { max_waiting: Some(rng.u32(..4)) },
         _ => Enqueue::Yes { max_waiting: None },
     }
 }
@@ -219,32 +224,32 @@ fn enqueue(draw: &mut Draw) -> Enqueue {
 /// Most of these names are the beginning of another one.
 const NAMINGS: [&str; 5] = ["a 1,b;2", "a 1,b;2,c,d%", "a 1", "c,a 1", "a 1,b;2,c,d%,e,f,g"];
 
-fn configure(draw: &mut Draw) -> Configure {
-    match draw.below(10) {
-        8.. => Configure::Slots(draw.pick(&NAMINGS).parse().unwrap()),
-        0 => Configure::Limit(Limit::new(draw.below(6) as u32).unwrap()),
+fn configure(rng: &mut Rng) -> Configure {
+    match rng.u64(..10) {
+        8.. => Configure::Slots(rng.choice(NAMINGS).unwrap().parse().unwrap()),
+        0 => Configure::Limit(Limit::new(rng.u32(..6)).unwrap()),
         1..4 => Configure::Unpin,
-        4 => Configure::Pause(draw.pick(&["", "1", "for repairs\n\"now\""]).to_owned()),
+        4 => Configure::Pause(rng.choice(["", "1", "for repairs\n\"now\""]).unwrap().to_owned()),
         _ => Configure::Resume,
     }
 }
 
-fn slots(draw: &mut Draw) -> Slots {
+fn slots(rng: &mut Rng) -> Slots {
     let mut slots = Slots::none();
-    for _ in 0..draw.below(3) {
-        let first = draw.below(6) as u32;
-        slots.insert(first, first + draw.below(3) as u32);
+    for _ in 0..rng.u64(..3) {
+        let first = rng.u32(..6);
+        slots.insert(first, first + rng.u32(..3));
     }
     slots
 }
 
 /// Most tickets have a series to themselves, so that there is much to forget at the same time. The
 /// others share two series.
-fn ticket(draw: &mut Draw, scale: Scale) -> Ticket {
+fn ticket(rng: &mut Rng, scale: Scale) -> Ticket {
     let shares = if scale.tickets > 100 { 20 } else { 3 };
-    let (series, number) = match draw.below(shares) {
-        0 => (draw.below(2), 1 + draw.below(5)),
-        _ => (2 + draw.below(scale.tickets), 1),
+    let (series, number) = match rng.u64(..shares) {
+        0 => (rng.u64(..2), rng.u64(1..=5)),
+        _ => (2 + rng.u64(..scale.tickets), 1),
     };
     // The bits are spread over all places, so that digests wrap.
     let spread = u128::from(series + 1).wrapping_mul(0x0123_4567_89ab_cdef_fedc_ba98_7654_3211);
@@ -253,26 +258,26 @@ fn ticket(draw: &mut Draw, scale: Scale) -> Ticket {
 
 /// A lease of holders. Now and then it is a lease under which places in line stand, or the lease
 /// that the tickets of a series have by default.
-fn lease(draw: &mut Draw, scale: Scale) -> LeaseId {
-    if draw.one_in(4) {
-        return waiter_lease(draw);
+fn lease(rng: &mut Rng, scale: Scale) -> LeaseId {
+    if rng.u64(..4) == 0 {
+        return waiter_lease(rng);
     }
-    if draw.one_in(3) {
-        return ticket(draw, scale).series().ticket(0).into();
+    if rng.u64(..3) == 0 {
+        return ticket(rng, scale).series().ticket(0).into();
     }
-    LeaseId(0x1ea5e + u128::from(draw.below(scale.leases)))
+    LeaseId(0x1ea5e + u128::from(rng.u64(..scale.leases)))
 }
 
-fn waiter_lease(draw: &mut Draw) -> LeaseId {
-    LeaseId(u128::from(0x3a17 + draw.below(3)) << 32)
+fn waiter_lease(rng: &mut Rng) -> LeaseId {
+    LeaseId((0x3a17 + rng.u128(..3)) << 32)
 }
 
 /// A random history under a restart guard, which begins anew three times in it.
 pub fn guarded_history(seed: u64, scale: Scale) -> Vec<Event> {
-    let mut draw = Draw::new(!seed);
+    let mut rng = Rng::with_seed(!seed);
     let mut events = history(seed, scale);
     for _ in 0..3 {
-        let at = draw.below(events.len() as u64) as usize;
+        let at = rng.usize(..events.len());
         events.insert(at, Event::LoseMarker);
     }
     events

@@ -3,7 +3,7 @@
 
 mod queue_events;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Inbox, Limit, Name, Priority,
     queue::{
@@ -19,7 +19,7 @@ pub use queue_events::{Event, ListPlace, Seen, Sketch, Turn};
 pub struct Scale {
     pub events: u64,
     pub most_requests: u64,
-    pub most_items: u64,
+    pub most_items: u32,
     /// If this is set, the history has only the usual requests at a queue in use, except that one
     /// event in so many is of another kind.
     pub plain: Option<u64>,
@@ -45,156 +45,161 @@ pub fn inbox(i: u64) -> Inbox {
 }
 
 pub fn history(seed: u64, scale: Scale) -> Vec<Event> {
-    let mut draw = Draw::new(seed);
+    let mut rng = Rng::with_seed(seed);
     let first = (0..3).map(|i| Event::Listen(inbox(i))).collect::<Vec<_>>();
-    let rest = (0..scale.events).map(|_| event(&mut draw, scale));
+    let rest = (0..scale.events).map(|_| event(&mut rng, scale));
     first.into_iter().chain(rest).collect()
 }
 
-fn event(draw: &mut Draw, scale: Scale) -> Event {
-    match draw.below(40) {
-        0 => Event::Hush(inbox(draw.below(5))),
-        1 | 2 => Event::Listen(inbox(draw.below(5))),
-        _ => call(draw, scale),
+fn event(rng: &mut Rng, scale: Scale) -> Event {
+    match rng.u64(..40) {
+        0 => Event::Hush(inbox(rng.u64(..5))),
+        1 | 2 => Event::Listen(inbox(rng.u64(..5))),
+        _ => call(rng, scale),
     }
 }
 
-fn call(draw: &mut Draw, scale: Scale) -> Event {
-    let requests = match draw.below(10) {
+fn call(rng: &mut Rng, scale: Scale) -> Event {
+    let requests = match rng.u64(..10) {
         0 => 0,
         1..6 => 1,
-        _ => 1 + draw.below(scale.most_requests),
+        _ => rng.u64(1..=scale.most_requests),
     };
-    let requests = if scale.most_requests > 4 { draw.below(scale.most_requests) } else { requests };
-    let is_plain = scale.plain.is_some_and(|odd| !draw.one_in(odd));
+    let requests = if scale.most_requests > 4 { rng.u64(..scale.most_requests) } else { requests };
+    let is_plain = scale.plain.is_some_and(|odd| rng.u64(..odd) != 0);
     let sketches = if is_plain {
-        plain_sketches(draw, requests.max(1), scale)
+        plain_sketches(rng, requests.max(1), scale)
     } else {
-        (0..requests).map(|_| sketch(draw, scale)).collect()
+        (0..requests).map(|_| sketch(rng, scale)).collect()
     };
     Event::Call {
-        step: step(draw),
-        session: inbox(draw.below(5)),
-        turn: turn(draw),
-        seen: seen(draw),
+        step: step(rng),
+        session: inbox(rng.u64(..5)),
+        turn: turn(rng),
+        seen: seen(rng),
         sketches,
     }
 }
 
 /// Requests that sessions send together.
-fn plain_sketches(draw: &mut Draw, requests: u64, scale: Scale) -> Vec<Sketch> {
-    let kind = draw.below(8);
+fn plain_sketches(rng: &mut Rng, requests: u64, scale: Scale) -> Vec<Sketch> {
+    let kind = rng.u64(..8);
     let mut sketches = (0..requests)
         .map(|_| match kind {
-            0..3 => Sketch::Push(plain_push(draw)),
-            3..6 if draw.one_in(6) => Sketch::Fail(at(draw), 0, FailureReason::default()),
-            3..6 => Sketch::Acknowledge(at(draw)),
-            6 => renew(draw),
-            _ => Sketch::Acknowledge(at(draw)),
+            0..3 => Sketch::Push(plain_push(rng)),
+            3..6 if rng.u64(..6) == 0 => Sketch::Fail(at(rng), 0, FailureReason::default()),
+            3..6 => Sketch::Acknowledge(at(rng)),
+            6 => renew(rng),
+            _ => Sketch::Acknowledge(at(rng)),
         })
         .collect::<Vec<_>>();
     if (3..6).contains(&kind) {
-        if kind == 5 && draw.one_in(3) {
+        if kind == 5 && rng.u64(..3) == 0 {
             sketches.clear();
         }
         sketches.push(Sketch::Pop(Pop {
-            wait: draw.one_in(12),
+            wait: rng.u64(..12) == 0,
             drains: false,
-            ..a_pop(draw, scale)
+            ..a_pop(rng, scale)
         }));
     }
     sketches
 }
 
-fn plain_push(draw: &mut Draw) -> Push {
-    let push = push(draw);
-    let is_odd = draw.one_in(12);
+fn plain_push(rng: &mut Rng) -> Push {
+    let push = push(rng);
+    let is_odd = rng.u64(..12) == 0;
     if is_odd { push } else { Push { group: None, due: Due::Now, dedup: None, ..push } }
 }
 
-fn turn(draw: &mut Draw) -> Turn {
-    match draw.below(30) {
+fn turn(rng: &mut Rng) -> Turn {
+    match rng.u64(..30) {
         0 | 1 => Turn::Again,
         2 => Turn::Overtaken,
         3 => Turn::Unnumbered,
-        4 => Turn::Next(draw.below(100 * MILLISECOND) as i64 - 50 * MILLISECOND as i64),
-        5..10 => Turn::Next(draw.below(SECOND) as i64),
-        _ => Turn::Next(draw.below(20 * SECOND) as i64),
+        4 => Turn::Next(rng.u64(..100 * MILLISECOND) as i64 - 50 * MILLISECOND as i64),
+        5..10 => Turn::Next(rng.u64(..SECOND) as i64),
+        _ => Turn::Next(rng.u64(..20 * SECOND) as i64),
     }
 }
 
-fn step(draw: &mut Draw) -> i64 {
-    match draw.below(40) {
-        0 => -(draw.below(3_600 * SECOND) as i64),
-        1 | 2 => -(draw.below(2 * SECOND) as i64),
-        3 => draw.below(7_200 * SECOND) as i64,
-        4..8 => draw.below(3 * SECOND) as i64,
-        8..16 => draw.below(300 * MILLISECOND) as i64,
+fn step(rng: &mut Rng) -> i64 {
+    match rng.u64(..40) {
+        0 => -(rng.u64(..3_600 * SECOND) as i64),
+        1 | 2 => -(rng.u64(..2 * SECOND) as i64),
+        3 => rng.u64(..7_200 * SECOND) as i64,
+        4..8 => rng.u64(..3 * SECOND) as i64,
+        8..16 => rng.u64(..300 * MILLISECOND) as i64,
         16..19 => 0,
         // Exactly as long as a lease or a call.
-        19 | 20 => draw.pick(&[100, 150, 300, 1_000]) * MILLISECOND as i64,
-        _ => draw.below(40 * MILLISECOND) as i64,
+        19 | 20 => rng.choice([100, 150, 300, 1_000]).unwrap() * MILLISECOND as i64,
+        _ => rng.u64(..40 * MILLISECOND) as i64,
     }
 }
 
-fn seen(draw: &mut Draw) -> Seen {
-    match draw.below(60) {
+fn seen(rng: &mut Rng) -> Seen {
+    match rng.u64(..60) {
         0 => Seen::Absurd,
-        1..4 => Seen::Near(draw.below(20 * SECOND) as i64 - 10 * SECOND as i64),
+        1..4 => Seen::Near(rng.u64(..20 * SECOND) as i64 - 10 * SECOND as i64),
         _ => Seen::None,
     }
 }
 
 /// Mostly one of the latest deliveries.
-fn at(draw: &mut Draw) -> usize {
-    let most = if draw.one_in(4) { 100 } else { 6 };
-    draw.below(most) as usize
+fn at(rng: &mut Rng) -> usize {
+    let most = if rng.u64(..4) == 0 { 100 } else { 6 };
+    rng.usize(..most)
 }
 
-fn sketch(draw: &mut Draw, scale: Scale) -> Sketch {
-    match draw.below(60) {
-        0..18 => Sketch::Push(push(draw)),
-        18..32 => Sketch::Pop(a_pop(draw, scale)),
-        32..35 => renew(draw),
-        35..42 => Sketch::Acknowledge(at(draw)),
-        42..44 => Sketch::GiveBack(at(draw), delay(draw)),
-        44..47 => Sketch::Fail(at(draw), delay(draw), reason(draw)),
+fn sketch(rng: &mut Rng, scale: Scale) -> Sketch {
+    match rng.u64(..60) {
+        0..18 => Sketch::Push(push(rng)),
+        18..32 => Sketch::Pop(a_pop(rng, scale)),
+        32..35 => renew(rng),
+        35..42 => Sketch::Acknowledge(at(rng)),
+        42..44 => Sketch::GiveBack(at(rng), delay(rng)),
+        44..47 => Sketch::Fail(at(rng), delay(rng), reason(rng)),
         47 => Sketch::Leave,
-        48 => Sketch::Cancel(at(draw), false),
-        49 => Sketch::Cancel(at(draw), true),
-        50 => Sketch::Replay(at(draw)),
-        51 => Sketch::Drop(at(draw)),
-        52 if draw.one_in(3) => {
-            Sketch::Purge(draw.pick(&[Purge::Waiting, Purge::Waiting, Purge::Dead]))
+        48 => Sketch::Cancel(at(rng), false),
+        49 => Sketch::Cancel(at(rng), true),
+        50 => Sketch::Replay(at(rng)),
+        51 => Sketch::Drop(at(rng)),
+        52 if rng.u64(..3) == 0 => {
+            Sketch::Purge(rng.choice([Purge::Waiting, Purge::Waiting, Purge::Dead]).unwrap())
         }
-        53..56 => Sketch::Configure(change(draw)),
-        56 | 57 => Sketch::List { after: place(draw), rows: draw.pick(&[0, 1, 2, 3, 1000]) },
-        _ => Sketch::Inspect { rows: draw.pick(&[0, 1, 3, 1000]) },
+        53..56 => Sketch::Configure(change(rng)),
+        56 | 57 => {
+            Sketch::List { after: place(rng), rows: rng.choice([0, 1, 2, 3, 1000]).unwrap() }
+        }
+        _ => Sketch::Inspect { rows: rng.choice([0, 1, 3, 1000]).unwrap() },
     }
 }
 
 /// A place before an order, behind one of the latest items, or where no item is.
-fn place(draw: &mut Draw) -> ListPlace {
-    let state = draw.pick(&ItemState::ALL);
-    match draw.below(8) {
+fn place(rng: &mut Rng) -> ListPlace {
+    let state = rng.choice(ItemState::ALL).unwrap();
+    match rng.u64(..8) {
         0..4 => ListPlace::Before(state),
-        4..7 => ListPlace::Behind(at(draw)),
-        _ => ListPlace::At(draw.pick(&[
-            ItemPosition::Open(i64::MAX >> 11, ItemId(UNBOUNDED)),
-            ItemPosition::Open(0, ItemId(5)),
-            ItemPosition::before_open(),
-            ItemPosition::Grouped(Name::new("ab").ok(), -(1 << 53), ItemId(0)),
-            ItemPosition::Grouped(Name::new("no such: 1").ok(), 1 << 53, ItemId(7)),
-            ItemPosition::Delayed(UNBOUNDED, ItemId(0)),
-            ItemPosition::InWork(1, ItemId(UNBOUNDED)),
-        ])),
+        4..7 => ListPlace::Behind(at(rng)),
+        _ => ListPlace::At(
+            rng.choice([
+                ItemPosition::Open(i64::MAX >> 11, ItemId(UNBOUNDED)),
+                ItemPosition::Open(0, ItemId(5)),
+                ItemPosition::before_open(),
+                ItemPosition::Grouped(Name::new("ab").ok(), -(1 << 53), ItemId(0)),
+                ItemPosition::Grouped(Name::new("no such: 1").ok(), 1 << 53, ItemId(7)),
+                ItemPosition::Delayed(UNBOUNDED, ItemId(0)),
+                ItemPosition::InWork(1, ItemId(UNBOUNDED)),
+            ])
+            .unwrap(),
+        ),
     }
 }
 
-fn push(draw: &mut Draw) -> Push {
+fn push(rng: &mut Rng) -> Push {
     Push {
-        payload: draw
-            .pick(&[
+        payload: rng
+            .choice([
                 b"".as_slice(),
                 b"x",
                 b"two words",
@@ -202,80 +207,81 @@ fn push(draw: &mut Draw) -> Push {
                 &[7; 300],
                 &[0; 3000],
             ])
+            .unwrap()
             .to_vec(),
-        priority: Priority::new(draw.pick(&[0, 0, 0, 1, -1, 2, 100, -100])).unwrap(),
-        due: due(draw),
-        group: (draw.one_in(3)).then(|| group(draw)),
-        dedup: draw.one_in(8).then(|| dedup(draw)),
-        most: 1 + draw.below(3) as u32,
-        about: about(draw),
+        priority: Priority::new(rng.choice([0, 0, 0, 1, -1, 2, 100, -100]).unwrap()).unwrap(),
+        due: due(rng),
+        group: (rng.u64(..3) == 0).then(|| group(rng)),
+        dedup: (rng.u64(..8) == 0).then(|| dedup(rng)),
+        most: rng.u32(1..=3),
+        about: about(rng),
     }
 }
 
-fn due(draw: &mut Draw) -> Due {
-    match draw.below(20) {
-        0..3 => Due::In(draw.below(2 * SECOND)),
-        3 => Due::At(draw.below(4 * SECOND)),
-        4 => Due::In(draw.pick(&[0, 1, 100 * MILLISECOND, u64::MAX])),
+fn due(rng: &mut Rng) -> Due {
+    match rng.u64(..20) {
+        0..3 => Due::In(rng.u64(..2 * SECOND)),
+        3 => Due::At(rng.u64(..4 * SECOND)),
+        4 => Due::In(rng.choice([0, 1, 100 * MILLISECOND, u64::MAX]).unwrap()),
         _ => Due::Now,
     }
 }
 
-fn group(draw: &mut Draw) -> Name {
-    Name::new(draw.pick(&["a", "a b", "ab", "zürich", "b"])).unwrap()
+fn group(rng: &mut Rng) -> Name {
+    Name::new(rng.choice(["a", "a b", "ab", "zürich", "b"]).unwrap()).unwrap()
 }
 
-fn dedup(draw: &mut Draw) -> Dedup {
-    let key = Name::new(draw.pick(&["k", "k 1", "ké", "l"])).unwrap();
+fn dedup(rng: &mut Rng) -> Dedup {
+    let key = Name::new(rng.choice(["k", "k 1", "ké", "l"]).unwrap()).unwrap();
     Dedup {
         key,
-        window: draw.pick(&[0, 1, 5 * MILLISECOND, 100 * MILLISECOND, SECOND, 5 * SECOND]),
+        window: rng.choice([0, 1, 5 * MILLISECOND, 100 * MILLISECOND, SECOND, 5 * SECOND]).unwrap(),
     }
 }
 
-fn about(draw: &mut Draw) -> String {
-    draw.pick(&["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).to_owned()
+fn about(rng: &mut Rng) -> String {
+    rng.choice(["", "me", "two words", "1 2 3", "\u{1f}a\u{1e}b\nc %d"]).unwrap().to_owned()
 }
 
-fn a_pop(draw: &mut Draw, scale: Scale) -> Pop {
-    let (ttl, margin) = terms(draw);
+fn a_pop(rng: &mut Rng, scale: Scale) -> Pop {
+    let (ttl, margin) = terms(rng);
     Pop {
-        items: 1 + draw.below(scale.most_items) as u32,
+        items: rng.u32(1..=scale.most_items),
         ttl,
         margin,
-        wait: draw.one_in(2),
-        drains: draw.one_in(4),
-        about: about(draw),
+        wait: rng.bool(),
+        drains: rng.u64(..4) == 0,
+        about: about(rng),
     }
 }
 
-fn renew(draw: &mut Draw) -> Sketch {
-    let (ttl, margin) = terms(draw);
-    let deliveries = (0..draw.below(5)).map(|_| at(draw)).collect();
+fn renew(rng: &mut Rng) -> Sketch {
+    let (ttl, margin) = terms(rng);
+    let deliveries = (0..rng.u64(..5)).map(|_| at(rng)).collect();
     Sketch::Renew { ttl, margin, deliveries }
 }
 
-fn terms(draw: &mut Draw) -> (u64, u64) {
-    let ttl = draw.pick(&[100, 101, 150, 300, 1_000, 5_000]) * MILLISECOND;
-    let margin = draw.pick(&[ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]);
+fn terms(rng: &mut Rng) -> (u64, u64) {
+    let ttl = rng.choice([100, 101, 150, 300, 1_000, 5_000]).unwrap() * MILLISECOND;
+    let margin = rng.choice([ttl / 4, ttl / 4, ttl / 4, 7 * MILLISECOND, UNBOUNDED, 0]).unwrap();
     (ttl, margin)
 }
 
-fn delay(draw: &mut Draw) -> u64 {
-    draw.pick(&[0, 0, 1, 100 * MILLISECOND, SECOND, u64::MAX])
+fn delay(rng: &mut Rng) -> u64 {
+    rng.choice([0, 0, 1, 100 * MILLISECOND, SECOND, u64::MAX]).unwrap()
 }
 
-fn reason(draw: &mut Draw) -> FailureReason {
-    FailureReason::new(draw.pick(&["", "no", "no route to host: 5 %d", "é€"]))
+fn reason(rng: &mut Rng) -> FailureReason {
+    FailureReason::new(rng.choice(["", "no", "no route to host: 5 %d", "é€"]).unwrap())
 }
 
-fn change(draw: &mut Draw) -> Configure {
-    let limit = draw.pick(&[None, Some(0), Some(1), Some(2), Some(3)]);
+fn change(rng: &mut Rng) -> Configure {
+    let limit = rng.choice([None, Some(0), Some(1), Some(2), Some(3)]).unwrap();
     let limit = limit.map(|limit| Limit::new(limit).unwrap());
-    match draw.below(9) {
+    match rng.u64(..9) {
         0 | 1 => Configure::Limit(limit),
         2 | 3 => Configure::GroupLimit(limit),
-        4 => Configure::Pause(draw.pick(&["", "1", "for repairs\n\"now\""]).to_owned()),
+        4 => Configure::Pause(rng.choice(["", "1", "for repairs\n\"now\""]).unwrap().to_owned()),
         5 => Configure::Limit(None),
         _ => Configure::Resume,
     }

@@ -2,16 +2,18 @@
 
 use std::{
     io,
+    ops::{Range, RangeInclusive},
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
+use fastrand::Rng;
 use seinpaal::{Push, PushError, Queue, Seinpaal};
+use seinpaal_rig::fork;
 
 use super::{ItemPlan, NAME, history::ItemEvent, store::RunningStore, worker::payload};
-use seinpaal_draw::Draw;
 
 use crate::{history::Pen, lives::Lives};
 
@@ -19,9 +21,8 @@ use crate::{history::Pen, lives::Lives};
 const BATCH: u64 = 50;
 /// How many deliveries an item may have: more than any gets, so that none becomes a dead letter.
 const DELIVERIES: u32 = 100_000;
-/// How many priorities there are, from −1 up. In a run of several minutes, waiting may outweigh a
-/// step.
-const PRIORITIES: u64 = 3;
+/// There are few priorities. In a run of several minutes, waiting may outweigh a step.
+const PRIORITIES: RangeInclusive<i8> = -1..=1;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a queue may stand still. The items of a dead worker are away for a ttl, and after the
 /// death of a master the store is away for half a minute.
@@ -64,9 +65,9 @@ fn push_and_watch(plan: &ItemPlan, url: &str, pen: &Pen) -> io::Result<()> {
         let seinpaal =
             Seinpaal::builder(url).ttl(plan.ttl).connect().await.map_err(io::Error::other)?;
         let queue = seinpaal.queue(NAME);
-        let mut draw = Draw::new(plan.seed).fork(1);
+        let mut rng = fork(plan.seed, 1);
         for first in (0..plan.items).step_by(BATCH as usize) {
-            push(&queue, first..plan.items.min(first + BATCH), &mut draw, pen).await;
+            push(&queue, first..plan.items.min(first + BATCH), &mut rng, pen).await;
         }
         until_empty(&queue, pen).await;
         let _ = seinpaal.close().await;
@@ -74,8 +75,8 @@ fn push_and_watch(plan: &ItemPlan, url: &str, pen: &Pen) -> io::Result<()> {
     })
 }
 
-async fn push(queue: &Queue, numbers: std::ops::Range<u64>, draw: &mut Draw, pen: &Pen) {
-    let mut priority = || draw.below(PRIORITIES) as i8 - 1;
+async fn push(queue: &Queue, numbers: Range<u64>, rng: &mut Rng, pen: &Pen) {
+    let mut priority = || rng.i8(PRIORITIES);
     let items: Vec<(u64, i8)> = numbers.map(|n| (n, priority())).collect();
     let push = |(n, priority): &(u64, i8)| {
         Push::new(payload(*n)).priority((*priority).into()).deliveries(DELIVERIES)
@@ -141,12 +142,12 @@ fn break_it(
 fn torment_workers(plan: &ItemPlan, url: &str, pen: &Pen, is_over: &AtomicBool) -> io::Result<()> {
     let mut lives = Lives::new(pen, plan.workers);
     (0..plan.workers).try_for_each(|worker| begin_life(&mut lives, worker, plan, url))?;
-    let mut draw = Draw::new(plan.seed).fork(0);
+    let mut rng = fork(plan.seed, 0);
     let mut next = plan.kill_every.map(|every| Instant::now() + every);
     while !is_over.load(Ordering::SeqCst) {
         match (next, plan.kill_every) {
             (Some(due), Some(every)) if Instant::now() >= due => {
-                let victim = draw.below(plan.workers as u64) as usize;
+                let victim = rng.usize(..plan.workers);
                 lives.kill(victim)?;
                 begin_life(&mut lives, victim, plan, url)?;
                 next = Some((due + every).max(Instant::now()));
@@ -163,7 +164,7 @@ fn torment_workers(plan: &ItemPlan, url: &str, pen: &Pen, is_over: &AtomicBool) 
 
 fn begin_life(lives: &mut Lives, worker: usize, plan: &ItemPlan, url: &str) -> io::Result<()> {
     lives.begin(worker, |life, name| {
-        let seed = Draw::new(plan.seed).fork(worker as u64 + 2).fork(life).number();
+        let seed = fork(plan.seed, (worker as u64 + 2) << 32 | life).u64(..);
         let numbers = [seed, plan.ttl.as_millis() as u64, plan.concurrency.into()];
         let mut command = Command::new(&plan.program);
         command

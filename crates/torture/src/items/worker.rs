@@ -12,10 +12,11 @@ use std::{
     time::Duration,
 };
 
+use fastrand::Rng;
 use seinpaal::{FinishError, Item};
+use seinpaal_rig::{between, fork};
 
 use super::{NAME, give_backs, history::ItemEvent};
-use seinpaal_draw::Draw;
 
 use crate::{
     history::Pen,
@@ -55,9 +56,10 @@ pub fn work(orders: ItemOrders) -> io::Result<()> {
         let store = connect(&orders.url, &orders.who, orders.ttl, &stop).await;
         let Some(seinpaal) = store else { return Ok(()) };
         pen.write(ItemEvent::Started);
-        let (draw, items) = (Draw::new(orders.seed), Arc::new(AtomicU64::new(0)));
-        let handler =
-            |item| handle(item, pen.clone(), draw.fork(items.fetch_add(1, Ordering::Relaxed)));
+        let items = Arc::new(AtomicU64::new(0));
+        let handler = |item| {
+            handle(item, pen.clone(), fork(orders.seed, items.fetch_add(1, Ordering::Relaxed)))
+        };
         let worker = seinpaal.queue(NAME).worker(orders.concurrency, handler).run_on_when_lost();
         let stopped = async move { drop(stop.wait_for(|stop| *stop).await) };
         let worked = worker.run_until(stopped).await;
@@ -66,11 +68,11 @@ pub fn work(orders: ItemOrders) -> io::Result<()> {
     })
 }
 
-async fn handle(item: Item, pen: Pen, mut draw: Draw) -> Result<(), Infallible> {
+async fn handle(item: Item, pen: Pen, mut rng: Rng) -> Result<(), Infallible> {
     let (id, fence) = (item.id().0, item.fence().0);
     let n = number_in(item.payload());
     pen.write(ItemEvent::Delivered { n, id, fence, attempt: item.attempt() });
-    tokio::time::sleep(draw.between(Duration::ZERO, WORK)).await;
+    tokio::time::sleep(between(&mut rng, Duration::ZERO, WORK)).await;
     pen.write(ItemEvent::Acknowledging { id, fence });
     pen.write(match item.acknowledge().await {
         Ok(()) => ItemEvent::Acknowledged { id, fence },

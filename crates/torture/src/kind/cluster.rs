@@ -18,7 +18,7 @@ impl ClusterSite {
     }
 
     fn a_key(scene: &mut FaultScene<'_>) -> &'static str {
-        if scene.draw.chance(50) { "seinpaal:{one}" } else { "seinpaal:{few}" }
+        if scene.rng.bool() { "seinpaal:{one}" } else { "seinpaal:{few}" }
     }
 
     /// Kills the master that owns a name. Its replica takes over, and the killed server comes back
@@ -41,7 +41,7 @@ impl ClusterSite {
         let masters = self.0.masters();
         let replicas: Vec<_> =
             (0..self.0.nodes().len()).filter(|node| !masters.contains(node)).collect();
-        let replica = scene.draw.pick(&replicas);
+        let replica = *scene.rng.choice(&replicas).unwrap();
         self.0.kill(replica);
         scene.wait(100 * MS, scene.ttl);
         self.0.start_again(replica);
@@ -53,7 +53,7 @@ impl ClusterSite {
         let key = Self::a_key(scene);
         let (hash_slot, from) = (self.0.hash_slot_of(key), self.0.owner_of(key));
         let others: Vec<_> = self.0.masters().into_iter().filter(|node| *node != from).collect();
-        self.0.move_hash_slot(hash_slot, from, scene.draw.pick(&others));
+        self.0.move_hash_slot(hash_slot, from, *scene.rng.choice(&others).unwrap());
         // The move ends when the replicas have the moved keys. The death of a master before that
         // would be a different fault.
         self.0.await_health();

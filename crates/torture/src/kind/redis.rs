@@ -2,7 +2,7 @@
 
 use std::{io, thread, time::Duration};
 
-use seinpaal_rig::{Clocks, RedisServer};
+use seinpaal_rig::{Clocks, RedisServer, between};
 
 use super::StartedStore;
 use crate::{
@@ -131,8 +131,7 @@ impl StartedStore for Redis {
     }
 
     fn inject(&mut self, fault: TortureFault, scene: &mut FaultScene<'_>) -> io::Result<()> {
-        let hit = scene.draw.below(self.servers.len() as u64);
-        self.hit = usize::try_from(hit).unwrap_or(0);
+        self.hit = scene.rng.usize(..self.servers.len());
         match fault {
             TortureFault::StopServer => {
                 self.server().pause();
@@ -141,7 +140,8 @@ impl StartedStore for Redis {
                 Ok(())
             }
             TortureFault::SlowServer => {
-                let seconds = format!("{}", scene.draw.between(100 * MS, scene.ttl).as_secs_f64());
+                let seconds =
+                    format!("{}", between(&mut scene.rng, 100 * MS, scene.ttl).as_secs_f64());
                 self.server().say(&["DEBUG", "SLEEP", &seconds]).map(drop)
             }
             TortureFault::Restart => self.again(scene, false),

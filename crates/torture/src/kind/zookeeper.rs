@@ -49,7 +49,7 @@ impl StartedStore for Zookeeper {
             TortureFault::FailOver => self.lose(leader, scene),
             TortureFault::KillReplica => {
                 let count = self.0.ports().len();
-                let step = 1 + usize::try_from(scene.draw.below(count as u64 - 1)).unwrap_or(0);
+                let step = scene.rng.usize(1..count);
                 self.lose((leader + step) % count, scene)
             }
             other => Err(io::Error::other(format!("{other} is not for this store"))),

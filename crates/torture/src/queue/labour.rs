@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
 use seinpaal::{Failed, FinishError, Item, Push, PushError, Queue};
+use seinpaal_rig::between;
 use tokio::sync::watch;
 
 use super::NAME;
-use seinpaal_draw::Draw;
-
 use crate::{
     clock,
     history::{Pen, TortureWhat},
@@ -22,7 +22,7 @@ pub(crate) struct Labour {
     pub(crate) queue: Queue,
     pub(crate) who: String,
     pub(crate) ttl: Duration,
-    pub(crate) draw: Draw,
+    pub(crate) rng: Rng,
     pub(crate) stop: watch::Receiver<bool>,
 }
 
@@ -34,17 +34,20 @@ impl Labour {
                 return;
             }
             self.push_one(format!("{}.{number}", self.who)).await;
-            let rest = self.draw.between(20 * MS, 120 * MS);
+            let rest = between(&mut self.rng, 20 * MS, 120 * MS);
             tokio::time::sleep(rest).await;
         }
     }
 
     async fn push_one(&mut self, req: String) {
-        let group = self.draw.chance(30).then(|| format!("g{}", self.draw.below(3)));
-        let delay =
-            if self.draw.chance(20) { self.draw.between(MS, 800 * MS) } else { Duration::ZERO };
+        let group = (self.rng.u64(..100) < 30).then(|| format!("g{}", self.rng.u64(..3)));
+        let delay = if self.rng.u64(..100) < 20 {
+            between(&mut self.rng, MS, 800 * MS)
+        } else {
+            Duration::ZERO
+        };
         let mut push =
-            Push::new(req.as_bytes()).deliveries(if self.draw.chance(10) { 2 } else { 50 });
+            Push::new(req.as_bytes()).deliveries(if self.rng.u64(..100) < 10 { 2 } else { 50 });
         if let Some(group) = &group {
             push = push.group(group);
         }
@@ -111,18 +114,18 @@ impl Labour {
     /// Draws how long to hold an item: mostly a short time, so that much happens, and sometimes so
     /// long that the lease must be renewed.
     fn hold(&mut self) -> Duration {
-        match self.draw.below(1000) {
-            0..900 => self.draw.between(Duration::ZERO, 20 * MS),
-            900..990 => self.draw.between(20 * MS, 200 * MS),
-            _ => self.draw.between(self.ttl / 3, self.ttl * 3 / 2),
+        match self.rng.u64(..1000) {
+            0..900 => between(&mut self.rng, Duration::ZERO, 20 * MS),
+            900..990 => between(&mut self.rng, 20 * MS, 200 * MS),
+            _ => between(&mut self.rng, self.ttl / 3, self.ttl * 3 / 2),
         }
     }
 
     async fn end(&mut self, item: Item) {
         let (id, fence) = (item.id().0, item.fence().0);
         let delay =
-            if self.draw.chance(50) { Duration::ZERO } else { self.draw.between(MS, 300 * MS) };
-        let drawn = self.draw.below(100);
+            if self.rng.bool() { Duration::ZERO } else { between(&mut self.rng, MS, 300 * MS) };
+        let drawn = self.rng.u64(..100);
         let how = match drawn {
             0..80 => "acknowledge",
             80..88 => "give-back",

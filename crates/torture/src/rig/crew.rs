@@ -2,10 +2,9 @@
 
 use std::{io, process::Command, time::Duration};
 
-use seinpaal_rig::{Clocks, Proxy};
+use seinpaal_rig::{Clocks, Proxy, fork};
 
 use super::TorturePlan;
-use seinpaal_draw::Draw;
 
 use crate::{
     history::Pen,
@@ -62,7 +61,7 @@ impl<'a> WorkerCrew<'a> {
     pub(super) fn begin_life(&mut self, worker: usize) -> io::Result<()> {
         let (plan, clocks, url) = (self.plan, self.clocks, &self.ways[worker].url);
         self.lives.begin(worker, |life, name| {
-            let seed = Draw::new(plan.seed).fork(worker as u64 + 1).fork(life).number();
+            let seed = fork(plan.seed, (worker as u64 + 1) << 32 | life).u64(..);
             let numbers = [seed, plan.ttl.as_millis() as u64, plan.tasks];
             let mut command = Command::new(&plan.program);
             command

@@ -20,11 +20,10 @@ const RECENT: u64 = 256 * 1024;
 impl TortureRig<'_> {
     pub(super) fn victim(&mut self) -> usize {
         let holders = holders(&self.plan.history).unwrap_or_default();
-        if !holders.is_empty() && self.scene.draw.chance(50) {
-            return self.scene.draw.pick(&holders);
+        if !holders.is_empty() && self.scene.rng.bool() {
+            return *self.scene.rng.choice(&holders).unwrap();
         }
-        let victim = self.scene.draw.below(self.plan.workers as u64);
-        usize::try_from(victim).unwrap_or(0)
+        self.scene.rng.usize(..self.plan.workers)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
+use seinpaal_rig::between;
 use tokio::sync::watch;
 
 use super::WorkerOrders;
-use seinpaal_draw::Draw;
 
 /// One request, and its course.
 #[derive(Clone, Debug)]
@@ -33,18 +34,17 @@ pub(super) enum WaitingWay {
 const MS: Duration = Duration::from_millis(1);
 
 impl RequestTurn {
-    pub(super) fn draw(draw: &mut Draw, orders: &WorkerOrders) -> Self {
-        let (name, limit) = draw.pick(&orders.names);
-        let many = u64::from(limit).min(4);
-        let permits = if draw.chance(75) { 1 } else { 1 + draw.below(many) };
+    pub(super) fn draw(rng: &mut Rng, orders: &WorkerOrders) -> Self {
+        let (name, limit) = rng.choice(&orders.names).unwrap().clone();
+        let permits = if rng.u64(..100) < 75 { 1 } else { rng.u32(1..=limit.clamp(1, 4)) };
         Self {
-            permits: u32::try_from(permits).unwrap_or(1),
+            permits,
             name,
             limit,
-            way: WaitingWay::draw(draw),
-            hold: hold(draw, orders.ttl),
-            rest: draw.between(Duration::ZERO, 20 * MS),
-            drops: draw.chance(25),
+            way: WaitingWay::draw(rng),
+            hold: hold(rng, orders.ttl),
+            rest: between(rng, Duration::ZERO, 20 * MS),
+            drops: rng.u64(..100) < 25,
         }
     }
 
@@ -74,22 +74,22 @@ impl RequestTurn {
 }
 
 impl WaitingWay {
-    fn draw(draw: &mut Draw) -> Self {
-        match draw.below(100) {
+    fn draw(rng: &mut Rng) -> Self {
+        match rng.u64(..100) {
             0..60 => Self::Patient,
-            60..75 => Self::Within(draw.between(5 * MS, 1500 * MS)),
+            60..75 => Self::Within(between(rng, 5 * MS, 1500 * MS)),
             75..85 => Self::Try,
-            _ => Self::Withdrawn(draw.between(Duration::ZERO, 500 * MS)),
+            _ => Self::Withdrawn(between(rng, Duration::ZERO, 500 * MS)),
         }
     }
 }
 
 /// Draws how long to hold: mostly a short time, so that much happens, and sometimes so long that
 /// the lease must be renewed.
-fn hold(draw: &mut Draw, ttl: Duration) -> Duration {
-    match draw.below(100) {
-        0..80 => draw.between(Duration::ZERO, 20 * MS),
-        80..96 => draw.between(20 * MS, 200 * MS),
-        _ => draw.between(ttl / 3, ttl * 3 / 2),
+fn hold(rng: &mut Rng, ttl: Duration) -> Duration {
+    match rng.u64(..100) {
+        0..80 => between(rng, Duration::ZERO, 20 * MS),
+        80..96 => between(rng, 20 * MS, 200 * MS),
+        _ => between(rng, ttl / 3, ttl * 3 / 2),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Limit, Name, Priority,
     queue::{
@@ -24,24 +24,24 @@ const STEPS: usize = 500;
 
 /// Requests that follow from a seed, and from the answers so far.
 struct QueueDice {
-    draw: Draw,
+    rng: Rng,
     ids: Vec<ItemId>,
     deliveries: Vec<Delivery>,
 }
 
 impl QueueDice {
     fn seconds(&mut self) -> Duration {
-        self.draw.pick(&[0, 0, 1, 7, 60].map(Duration::from_secs))
+        self.rng.choice([0, 0, 1, 7, 60].map(Duration::from_secs)).unwrap()
     }
 
     /// The id of one of the latest items, most likely one that the queue still knows.
     fn id(&mut self) -> ItemId {
-        let back = self.draw.index(12);
+        let back = self.rng.usize(..12);
         self.ids.iter().rev().nth(back).copied().unwrap_or(ItemId(1))
     }
 
     fn delivery(&mut self) -> Delivery {
-        let back = self.draw.index(8);
+        let back = self.rng.usize(..8);
         let nothing = Delivery { id: ItemId(1), fence: seinpaal_proto::Fence(1) };
         self.deliveries.iter().rev().nth(back).copied().unwrap_or(nothing)
     }
@@ -49,57 +49,55 @@ impl QueueDice {
     fn push(&mut self, now: u64) -> Push {
         let name = |text: &str| Name::new(text).unwrap();
         let key = Dedup { key: name("{k}"), window: 30_000_000 };
-        let ago = self.draw.index(9_000_000) as u64;
+        let ago = self.rng.u64(..9_000_000);
         Push {
-            payload: vec![self.draw.index(256) as u8; self.draw.index(40)],
-            priority: Priority::new(self.draw.index(5) as i32 - 2).unwrap(),
-            due: self.draw.pick(&[
-                Due::Now,
-                Due::Now,
-                Due::In(2 * ago),
-                Due::At(now + 5_000_000 - ago),
-            ]),
-            group: self.draw.pick(&[None, None, Some(name("a")), Some(name("{b}"))]),
-            dedup: self.draw.pick(&[None, None, None, Some(key)]),
-            most: 1 + self.draw.index(3) as u32,
-            about: format!("{{{}}}", self.draw.index(10)),
+            payload: vec![self.rng.u8(..); self.rng.usize(..40)],
+            priority: Priority::new(self.rng.i32(-2..3)).unwrap(),
+            due: self
+                .rng
+                .choice([Due::Now, Due::Now, Due::In(2 * ago), Due::At(now + 5_000_000 - ago)])
+                .unwrap(),
+            group: self.rng.choice([None, None, Some(name("a")), Some(name("{b}"))]).unwrap(),
+            dedup: self.rng.choice([None, None, None, Some(key)]).unwrap(),
+            most: self.rng.u32(1..=3),
+            about: format!("{{{}}}", self.rng.usize(..10)),
         }
     }
 
     fn pop(&mut self) -> Pop {
-        let ttl = self.draw.pick(&[1_000_000, 30_000_000]);
-        let margin = self.draw.pick(&[ttl / 4, ttl / 4, pop(1).margin]);
-        let (wait, drains) = (self.draw.index(2) == 0, self.draw.index(4) == 0);
-        Pop { ttl, margin, wait, drains, ..pop(1 + self.draw.index(5) as u32) }
+        let ttl = self.rng.choice([1_000_000, 30_000_000]).unwrap();
+        let margin = self.rng.choice([ttl / 4, ttl / 4, pop(1).margin]).unwrap();
+        let (wait, drains) = (self.rng.bool(), self.rng.usize(..4) == 0);
+        Pop { ttl, margin, wait, drains, ..pop(self.rng.u32(1..=5)) }
     }
 
     fn change(&mut self) -> Configure {
-        let limit = self.draw.pick(&[None, Some(0), Some(1), Some(2), Some(5)]);
+        let limit = self.rng.choice([None, Some(0), Some(1), Some(2), Some(5)]).unwrap();
         let limit = limit.map(|limit| Limit::new(limit).unwrap());
         let paused = Configure::Pause("{p}".into());
         let (all, groups) = (Configure::Limit(limit), Configure::GroupLimit(limit));
-        self.draw.pick(&[all, groups, paused, Configure::Resume, Configure::Resume])
+        self.rng.choice([all, groups, paused, Configure::Resume, Configure::Resume]).unwrap()
     }
 
     fn request(&mut self, now: u64) -> Request {
-        match self.draw.index(26) {
+        match self.rng.usize(..26) {
             0..=7 => Request::Push(self.push(now)),
             8..=12 => Request::Pop(self.pop()),
             13..=15 => acknowledge(self.delivery()),
             16 => finish(self.delivery(), give_back(self.seconds())),
             17 => finish(self.delivery(), fail("{r}", self.seconds())),
             18 => renew(&[self.delivery(), self.delivery()]),
-            19 => Request::Cancel { id: self.id(), spares_work: self.draw.index(2) == 0 },
+            19 => Request::Cancel { id: self.id(), spares_work: self.rng.bool() },
             20 => Request::Replay { id: self.id() },
             21 => Request::Configure(self.change()),
-            22 if self.draw.index(2) == 0 => Request::Drop { id: self.id() },
+            22 if self.rng.bool() => Request::Drop { id: self.id() },
             22 => Request::Leave,
             23 => {
-                let after = ItemPosition::before(self.draw.pick(&ItemState::ALL));
-                Request::List { after, rows: self.draw.pick(&[1, 3, 100]) }
+                let after = ItemPosition::before(self.rng.choice(ItemState::ALL).unwrap());
+                Request::List { after, rows: self.rng.choice([1, 3, 100]).unwrap() }
             }
-            24 if self.draw.index(5) == 0 => {
-                Request::Purge(self.draw.pick(&[Purge::Waiting, Purge::Dead]))
+            24 if self.rng.usize(..5) == 0 => {
+                Request::Purge(self.rng.choice([Purge::Waiting, Purge::Dead]).unwrap())
             }
             _ => Request::Inspect { rows: 5 },
         }
@@ -119,30 +117,31 @@ impl QueueDice {
 
     /// A new batch, the session's last batch again, or a batch that came too late.
     fn batch(&mut self, client: &QueueClient<'_>, last: &Batch, now: u64) -> Batch {
-        match self.draw.index(12) {
+        match self.rng.usize(..12) {
             0 | 1 => last.clone(),
             2 => Batch { number: last.number.saturating_sub(1), ..last.clone() },
-            _ => client.batch((0..self.draw.index(5)).map(|_| self.request(now)).collect()),
+            _ => client.batch((0..self.rng.usize(..5)).map(|_| self.request(now)).collect()),
         }
     }
 }
 
 pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseStage) {
     let seed = random() as u64 | 1;
-    let mut dice = QueueDice { draw: Draw::new(seed), ids: Vec::new(), deliveries: Vec::new() };
+    let mut dice = QueueDice { rng: Rng::with_seed(seed), ids: Vec::new(), deliveries: Vec::new() };
     let mut state = MemoryQueue::default();
     let clients =
         [stage.queue_client().await, stage.queue_client().await, stage.queue_client().await];
     let mut last = clients.each_ref().map(|client| client.batch(vec![Request::Push(item("x"))]));
     for step in 0..STEPS {
-        stage
-            .advance(dice.draw.pick(&[0, 1, 300, 1_000, 9_000, 60_000].map(Duration::from_millis)));
-        if dice.draw.index(20) == 0 {
+        stage.advance(
+            dice.rng.choice([0, 1, 300, 1_000, 9_000, 60_000].map(Duration::from_millis)).unwrap(),
+        );
+        if dice.rng.usize(..20) == 0 {
             stage.set_back(
-                dice.draw.pick(&[1, 1_000, 30_000, 3_600_000].map(Duration::from_millis)),
+                dice.rng.choice([1, 1_000, 30_000, 3_600_000].map(Duration::from_millis)).unwrap(),
             );
         }
-        let who = dice.draw.index(3);
+        let who = dice.rng.usize(..3);
         let batch = dice.batch(&clients[who], &last[who], stage.now());
         let asked = clients[who].call(&batch).await;
         let mut everybody = Everybody(stage.harness().contact());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, string::String, vec, vec::Vec};
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 
 use super::{why, world::*};
 use crate::{
@@ -20,15 +20,15 @@ const NAMINGS: [&str; 5] = ["a", "a,b", "a,b,c,d", "b,a,c", "c"];
 const WISHES: [&str; 8] = ["", "", "", "", "a", "b", "c,a", "d"];
 
 /// Draws the next request from a seed.
-struct Dice(Draw);
+struct Dice(Rng);
 
 impl Dice {
     fn ticket(&mut self) -> u128 {
-        1 + u128::from(self.0.below(TICKETS))
+        1 + u128::from(self.0.u64(..TICKETS))
     }
 
     fn span(&mut self) -> Micros {
-        match self.0.below(12) {
+        match self.0.u64(..12) {
             0 => 40 * SECOND,
             1 => 3_600 * SECOND,
             n => n * SECOND / 4,
@@ -36,28 +36,27 @@ impl Dice {
     }
 
     fn limit(&mut self) -> Limit {
-        Limit::new(self.0.below(7) as u32).unwrap()
+        Limit::new(self.0.u32(..7)).unwrap()
     }
 
     fn want(&mut self, client: u128) -> Acquire {
         let ticket = self.ticket();
-        let rule =
-            [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set][self.0.below(3) as usize];
-        let limit = stating(ticket, self.0.below(7) as u32, rule).limit;
-        let most = self.0.one_in(4).then(|| self.0.below(6) as u32);
-        let own = self.0.one_in(2);
-        let wishes = WISHES[self.0.below(8) as usize];
+        let rule = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set][self.0.usize(..3)];
+        let limit = stating(ticket, self.0.u32(..7), rule).limit;
+        let most = (self.0.u64(..4) == 0).then(|| self.0.u32(..6));
+        let own = self.0.bool();
+        let wishes = WISHES[self.0.usize(..8)];
         Acquire {
             wishes: wishes.parse().unwrap(),
-            kind: if self.0.below(12) == 0 { Kind::Mutex } else { Kind::Semaphore },
-            permits: Permits::new(1 + self.0.below(3) as u32).unwrap(),
-            limit: limit.filter(|_| self.0.one_in(4)),
-            enqueue: if self.0.one_in(5) {
+            kind: if self.0.u64(..12) == 0 { Kind::Mutex } else { Kind::Semaphore },
+            permits: Permits::new(self.0.u32(1..=3)).unwrap(),
+            limit: limit.filter(|_| self.0.u64(..4) == 0),
+            enqueue: if self.0.u64(..5) == 0 {
                 Enqueue::No
             } else {
                 Enqueue::Yes { max_waiting: most }
             },
-            priority: Priority::new(self.0.below(5) as i32 - 2).unwrap(),
+            priority: Priority::new(self.0.i32(-2..3)).unwrap(),
             lease: if own { lease_of(ticket) } else { lease_of(1_000 + client) },
             waiter_lease: lease_of(2_000 + client),
             ttl: 10 * SECOND,
@@ -68,17 +67,17 @@ impl Dice {
 
     fn request(&mut self, client: u128) -> Request {
         let ticket = self.ticket();
-        match self.0.below(20) {
+        match self.0.u64(..20) {
             0..=7 => Request::Acquire(self.want(client)),
             8..=10 => release(ticket),
-            11 => release_slots(ticket, ["0", "1-2", "0,3-4"][self.0.below(3) as usize]),
+            11 => release_slots(ticket, ["0", "1-2", "0,3-4"][self.0.usize(..3)]),
             12..=13 => renew(1_000 + client, &[ticket, self.ticket(), self.ticket()]),
             14 => renew_all(1_000 + client, &[ticket], 10 * SECOND),
             15 => cancel(ticket),
             16 => evict(ticket),
-            17 if self.0.one_in(2) => Request::Configure(Configure::Limit(self.limit())),
-            17 => naming(NAMINGS[self.0.below(5) as usize]),
-            18 if self.0.one_in(3) => Request::Configure(Configure::Pause(String::from("p"))),
+            17 if self.0.bool() => Request::Configure(Configure::Limit(self.limit())),
+            17 => naming(NAMINGS[self.0.usize(..5)]),
+            18 if self.0.u64(..3) == 0 => Request::Configure(Configure::Pause(String::from("p"))),
             18 => Request::Configure(Configure::Resume),
             _ => Request::Configure(Configure::Unpin),
         }
@@ -86,13 +85,13 @@ impl Dice {
 
     /// Lets time pass, sets the clock, or lets clients come and go.
     fn disturb(&mut self, world: &mut World) {
-        match self.0.below(10) {
+        match self.0.u64(..10) {
             0 => world.now -= self.span().min(world.now),
             1..=4 => world.now += self.span(),
             5 => {
                 let contacts = [Contact::Dead, Contact::Silent, Contact::Listening, Contact::Alive];
-                let client = 1 + u128::from(self.0.below(CLIENTS));
-                world.contacts.0.insert(client, contacts[self.0.below(4) as usize]);
+                let client = 1 + u128::from(self.0.u64(..CLIENTS));
+                world.contacts.0.insert(client, contacts[self.0.usize(..4)]);
             }
             _ => world.now += 1,
         }
@@ -218,12 +217,12 @@ impl World {
 }
 
 fn history(seed: u64) {
-    let mut dice = Dice(Draw::new(seed));
+    let mut dice = Dice(Rng::with_seed(seed));
     let mut world = World::new();
     let mut judge = Judge::new(&mut world);
     for _ in 0..STEPS {
         dice.disturb(&mut world);
-        let client = u128::from(dice.0.below(CLIENTS + 1));
+        let client = u128::from(dice.0.u64(..CLIENTS + 1));
         let request = dice.request(client);
         let replies = world.send(client, vec![request.clone()]).replies;
         judge.judge(&mut world, &request, &replies);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 use seinpaal_proto::{
     Contact, Contacts, Fence, Inbox, Limit, Name, Priority,
     queue::{
@@ -14,7 +14,7 @@ use seinpaal_proto::{
 
 /// Batches that follow from a seed, and from the answers so far.
 pub(super) struct Random {
-    draw: Draw,
+    rng: Rng,
     items: Vec<ItemId>,
     deliveries: Vec<Delivery>,
     last: BTreeMap<(Name, Inbox), Batch>,
@@ -37,7 +37,7 @@ impl Contacts for Oracle {
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
         Self {
-            draw: Draw::new(seed),
+            rng: Rng::with_seed(seed),
             items: Vec::new(),
             deliveries: Vec::new(),
             last: BTreeMap::new(),
@@ -45,7 +45,7 @@ impl Random {
     }
 
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.draw.below(end)
+        self.rng.u64(..end)
     }
 
     fn one_in(&mut self, sides: u64) -> bool {

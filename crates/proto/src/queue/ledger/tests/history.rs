@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, vec, vec::Vec};
 
-use seinpaal_draw::Draw;
+use fastrand::Rng;
 
 use super::world::*;
 use crate::{
@@ -19,11 +19,11 @@ const STEPS: usize = 300;
 const CLIENTS: u64 = 5;
 
 /// Draws the next request from a seed.
-struct Dice(Draw);
+struct Dice(Rng);
 
 impl Dice {
     fn span(&mut self) -> Micros {
-        match self.0.below(12) {
+        match self.0.u64(..12) {
             0 => 40 * SECOND,
             1 => 3_600 * SECOND,
             n => n * SECOND / 4,
@@ -43,7 +43,7 @@ struct Known {
 
 fn request(dice: &mut Dice, known: &Known) -> Request {
     let delivery = |dice: &mut Dice| {
-        let at = dice.0.below(known.delivered.len().max(1) as u64) as usize;
+        let at = dice.0.usize(..known.delivered.len().max(1));
         let nothing = Delivery { id: ItemId(1), fence: Fence(1) };
         known
             .delivered
@@ -52,10 +52,10 @@ fn request(dice: &mut Dice, known: &Known) -> Request {
             .unwrap_or(nothing)
     };
     let id = |dice: &mut Dice| {
-        let at = dice.0.below(known.pushed.len().max(1) as u64) as usize;
+        let at = dice.0.usize(..known.pushed.len().max(1));
         known.pushed.get(at).copied().unwrap_or(ItemId(1))
     };
-    match dice.0.below(26) {
+    match dice.0.u64(..26) {
         0..=6 => Request::Push(push(dice)),
         7..=12 => Request::Pop(a_pop(dice)),
         13 => {
@@ -65,54 +65,54 @@ fn request(dice: &mut Dice, known: &Known) -> Request {
         14..=17 => Request::Finish { delivery: delivery(dice), how: How::Acknowledge },
         18 => Request::Finish {
             delivery: delivery(dice),
-            how: How::GiveBack { delay: dice.0.below(2) * SECOND },
+            how: How::GiveBack { delay: dice.0.u64(..2) * SECOND },
         },
         19 => {
             let how =
-                How::Fail { delay: dice.0.below(3) * SECOND, reason: FailureReason::new("no") };
+                How::Fail { delay: dice.0.u64(..3) * SECOND, reason: FailureReason::new("no") };
             Request::Finish { delivery: delivery(dice), how }
         }
         20 => Request::Leave,
-        21 => Request::Cancel { id: id(dice), spares_work: dice.0.one_in(2) },
+        21 => Request::Cancel { id: id(dice), spares_work: dice.0.bool() },
         22 => Request::Replay { id: id(dice) },
         23 => Request::Drop { id: id(dice) },
         24 => Request::Configure(change(dice)),
-        _ if dice.0.one_in(6) => {
-            Request::Purge(if dice.0.one_in(2) { Purge::Dead } else { Purge::Waiting })
+        _ if dice.0.u64(..6) == 0 => {
+            Request::Purge(if dice.0.bool() { Purge::Dead } else { Purge::Waiting })
         }
         _ => Request::Inspect { rows: 4 },
     }
 }
 
 fn push(dice: &mut Dice) -> Push {
-    let group = match dice.0.below(4) {
+    let group = match dice.0.u64(..4) {
         0 | 1 => None,
         n => Some(Name::new(["a", "b"][n as usize - 2]).unwrap()),
     };
-    let due = match dice.0.below(6) {
+    let due = match dice.0.u64(..6) {
         0 => Due::In(dice.span()),
         1 => Due::At(1_000_000 * SECOND + dice.span()),
         _ => Due::Now,
     };
     let dedup =
-        dice.0.one_in(8).then(|| Dedup { key: Name::new("k").unwrap(), window: dice.span() });
-    let priority = Priority::new(dice.0.below(5) as i32 - 2).unwrap();
-    Push { group, due, dedup, priority, most: 1 + dice.0.below(3) as u32, ..item("x") }
+        (dice.0.u64(..8) == 0).then(|| Dedup { key: Name::new("k").unwrap(), window: dice.span() });
+    let priority = Priority::new(dice.0.i32(-2..3)).unwrap();
+    Push { group, due, dedup, priority, most: dice.0.u32(1..=3), ..item("x") }
 }
 
 fn a_pop(dice: &mut Dice) -> Pop {
-    let ttl = [SECOND, TTL][dice.0.below(2) as usize];
-    let margin = if dice.0.one_in(8) { crate::time::UNBOUNDED } else { margin(ttl) };
-    let (wait, drains) = (dice.0.one_in(2), dice.0.one_in(4));
-    Pop { items: 1 + dice.0.below(4) as u32, ttl, margin, wait, drains, about: "w".into() }
+    let ttl = [SECOND, TTL][dice.0.usize(..2)];
+    let margin = if dice.0.u64(..8) == 0 { crate::time::UNBOUNDED } else { margin(ttl) };
+    let (wait, drains) = (dice.0.bool(), dice.0.u64(..4) == 0);
+    Pop { items: dice.0.u32(1..=4), ttl, margin, wait, drains, about: "w".into() }
 }
 
 fn change(dice: &mut Dice) -> Configure {
-    let limit = match dice.0.below(4) {
+    let limit = match dice.0.u64(..4) {
         0 => None,
         n => Some(Limit::new(n as u32).unwrap()),
     };
-    match dice.0.below(6) {
+    match dice.0.u64(..6) {
         0 | 1 => Configure::Limit(limit),
         2 | 3 => Configure::GroupLimit(limit),
         4 => Configure::Pause("why".into()),
@@ -121,20 +121,23 @@ fn change(dice: &mut Dice) -> Configure {
 }
 
 fn step(world: &mut World, dice: &mut Dice, known: &mut Known) {
-    if dice.0.one_in(5) {
+    if dice.0.u64(..5) == 0 {
         let span = dice.span();
-        world.now =
-            if dice.0.one_in(8) { world.now - span.min(10_000 * SECOND) } else { world.now + span };
+        world.now = if dice.0.u64(..8) == 0 {
+            world.now - span.min(10_000 * SECOND)
+        } else {
+            world.now + span
+        };
     }
-    let client = 1 + u128::from(dice.0.below(CLIENTS));
-    if dice.0.one_in(12) {
+    let client = 1 + u128::from(dice.0.u64(..CLIENTS));
+    if dice.0.u64(..12) == 0 {
         let contacts = [Contact::Silent, Contact::Listening, Contact::Alive, Contact::Listening];
-        world.contacts.0.insert(client, contacts[dice.0.below(4) as usize]);
+        world.contacts.0.insert(client, contacts[dice.0.usize(..4)]);
     }
-    let again = if dice.0.one_in(6) { known.last.get(&client).cloned() } else { None };
+    let again = if dice.0.u64(..6) == 0 { known.last.get(&client).cloned() } else { None };
     let is_new = again.is_none();
     let batch = again.unwrap_or_else(|| {
-        let requests = (0..1 + dice.0.below(3)).map(|_| request(dice, known)).collect();
+        let requests = (0..dice.0.u64(1..=3)).map(|_| request(dice, known)).collect();
         world.batch(client, requests)
     });
     let (before, limit) = (in_work(world), limit(world));
@@ -179,7 +182,7 @@ fn learn(known: &mut Known, reply: &Reply) {
 #[test]
 fn whatever_happens_the_rules_hold() {
     for seed in 1..=SEEDS {
-        let (mut world, mut dice) = (World::new(), Dice(Draw::new(seed)));
+        let (mut world, mut dice) = (World::new(), Dice(Rng::with_seed(seed)));
         let mut known = Known::default();
         for _ in 0..STEPS {
             step(&mut world, &mut dice, &mut known);
