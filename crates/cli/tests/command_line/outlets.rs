@@ -53,12 +53,12 @@ fn a_lease_is_renewed_although_nobody_reads_what_it_tells() {
     for unread in UNREAD {
         let (reader, writer) = full_pipe();
         let script =
-            format!("$SEINPAAL run a --ttl 1s {unread} -- sh -c 'echo $$; read x; exit 3'");
+            format!("$SEINPAAL run a --ttl 3s {unread} -- sh -c 'echo $$; read x; exit 3'");
         let mut command = world.shell_command(&script);
         let mut run =
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(writer).spawn().unwrap();
         until("it has held for more than two ttls", || {
-            world.show("a")["holders"][0]["held_ms"].as_u64().is_some_and(|held| held > 2500)
+            world.show("a")["holders"][0]["held_ms"].as_u64().is_some_and(|held| held > 7000)
         });
         drop(run.stdin.take());
         assert_eq!(status(&mut run), 3, "{unread}");

@@ -186,11 +186,12 @@ fn a_signal_asks_what_a_cmd_that_was_ended_left_behind_and_a_second_one_kills_it
 #[test]
 fn the_lease_is_looked_after_while_what_cmd_left_behind_ends() {
     let world = World::redis();
-    let (mut held, left) = ending(&world, "2s");
+    // A busy machine may keep the run from renewing for a second or two.
+    let (mut held, left) = ending(&world, "6s");
     until("it has held for more than two ttls", || {
         let shown = world.show("a");
         assert_eq!(shown["permits_held"], 1, "{shown}");
-        shown["holders"][0]["held_ms"].as_u64().unwrap() > 5000
+        shown["holders"][0]["held_ms"].as_u64().unwrap() > 13_000
     });
     assert!(lives(left), "the guard was told of each renewal");
     held.signal("TERM");
