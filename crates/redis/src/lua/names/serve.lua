@@ -1,0 +1,562 @@
+-- What time and free permits do: leases run out, and waiters are granted. Also how a call ends.
+-- Every call that needs it uses this file, whatever it was asked to do.
+
+local function add_serving(L)
+  local call, pack, read = redis.call, struct.pack, struct.unpack
+  local sub, min, max, floor, format = string.sub, math.min, math.max, math.floor, string.format
+  local UNBOUNDED, SECOND, HALF_DAY = 9007199254740992, 1000000, 43200000000
+  -- The most tickets that one call ends, forgets, passes over or grants; the most series that a
+  -- name remembers; the most reasons of each.
+  local WORK, MOST_REMEMBERED, MOST_REASONS = 128, 65536, 64
+  local RELEASED, EXPIRED, TOO_MANY = 0, 2, 4
+  local NOBODY = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+
+  L.work, L.backlog, L.notifications, L.contacts = WORK, false, {}, {}
+
+  function L.has_work()
+    if L.work == 0 then
+      L.backlog = true
+      return false
+    end
+    L.work = L.work - 1
+    return true
+  end
+
+  -- Clients. -------------------------------------------------------------------------------------
+
+  local function channel_of(inbox)
+    local start = L.is_sharded and L.key .. ':inbox:' or string.match(L.key, '^[^{]*') .. 'inbox:'
+    return start .. format(string.rep('%02x', 16), string.byte(inbox, 1, 16))
+  end
+
+  -- After a fail-over or a move of the hash slot, clients have to find the new node first. So for 15
+  -- seconds no client counts as gone. The first call that misses a listener there starts that time.
+  local function is_settling()
+    if not L.is_sharded then return false end
+    if L.settles == nil then
+      local here, home = call('cluster', 'myid'), call('hget', L.key, 'm')
+      local till = home and sub(home, 1, #here) == here and tonumber(sub(home, #here + 2))
+      if not till then
+        till = L.now + 15 * SECOND
+        L.home = here .. ' ' .. format('%.0f', till)
+      end
+      L.settles = L.now < till and till <= L.now + 15 * SECOND
+    end
+    return L.settles
+  end
+
+  -- Whether the client of a record can be reached. The one that asks is there. One that has said that
+  -- it does not listen yet counts as listening for two seconds.
+  local function listens(record)
+    local inbox = record.inbox
+    if inbox == L.asker or record.grace > L.now or L.is_moving then return true end
+    if L.contacts[inbox] == nil then
+      local count = L.is_sharded and 'shardnumsub' or 'numsub'
+      L.contacts[inbox] = call('pubsub', count, channel_of(inbox))[2] > 0 or is_settling()
+    end
+    return L.contacts[inbox]
+  end
+
+  -- Notifies the client of a record about a ticket. A later answer of this call about the ticket
+  -- takes its notifications back, because they would only repeat it.
+  function L.notify(row, what)
+    if row.record.inbox == NOBODY then return end
+    L.notifications[#L.notifications + 1] =
+      { ticket = L.ticket_of(row), inbox = row.record.inbox, what = what }
+  end
+
+  function L.take_back(ticket)
+    for i = #L.notifications, 1, -1 do
+      if L.notifications[i].ticket == ticket then table.remove(L.notifications, i) end
+    end
+  end
+
+  -- What is remembered of a series (rule 9). -------------------------------------------------------
+
+  -- No ticket of the series up to this number is granted from now on, for a time.
+  function L.remember(record, number, ttl)
+    if number > record.last then record.last = number end
+    record.till = max(record.till, L.clock + ttl)
+    if record.till > L.remembered then L.remembered = record.till end
+    record.is_changed = true
+  end
+
+  -- Notes why a ticket is over. A release is not noted, because it is the default.
+  function L.note_reason(record, number, reason)
+    local before, after, count = '', '', 0
+    for at = 1, #record.reasons, 5 do
+      local other = read('<I4', record.reasons, at)
+      local text = sub(record.reasons, at, at + 4)
+      if other ~= number then count = count + 1 end
+      if other < number then before = before .. text elseif other > number then after = after .. text end
+    end
+    if reason ~= RELEASED then before, count = before .. pack('<I4B', number, reason), count + 1 end
+    record.reasons, record.is_changed = before .. after, true
+    if count > MOST_REASONS then record.reasons = sub(record.reasons, 6) end
+  end
+
+  -- Gives why a ticket that neither holds nor waits is over, or nil if it may still come.
+  function L.reason_of(record, number)
+    if not record or record.till == 0 then return nil end
+    for at = 1, #record.reasons, 5 do
+      local other, reason = read('<I4B', record.reasons, at)
+      if other == number then return reason end
+    end
+    return number <= record.last and RELEASED or nil
+  end
+
+  -- Slots: ranges as text, eight bytes each. ---------------------------------------------------------
+
+  function L.slots_of(row)
+    return row.slots or pack('<I4I4', row.slot, row.slot + row.permits - 1)
+  end
+
+  -- Stores slots in a row. Most rows have one range, which needs no room of its own.
+  function L.set_slots(row, slots)
+    row.slot, row.slots = read('<I4', slots), #slots > 8 and slots or false
+  end
+
+  function L.clear_free_slots()
+    if L.top > 0 then
+      call('zremrangebylex', L.order, '[f', '(g')
+      L.progress.has_written, L.top = true, 0
+    end
+  end
+
+  function L.free_slots(slots)
+    for at = 1, #slots, 8 do
+      local first, last = read('<I4I4', slots, at)
+      if last + 1 == L.top then
+        L.top = first
+      else
+        L.add(pack('>c1I8I8', 'f', first, last))
+      end
+    end
+  end
+
+  -- Takes the lowest free slots.
+  local function take_slots(permits)
+    local slots, from, to, taken = '', nil, nil, 0
+    while permits > 0 do
+      -- Free slots below the top are in the order. There are none if all below it are held.
+      local free = L.held + taken < L.top
+        and call('zrangebylex', L.order, '[f', '(g', 'limit', '0', '1')[1]
+      local first, last = L.top, L.top + permits - 1
+      if free then
+        local _, low, high = read('>c1I8I8', free)
+        first, last = low, min(high, low + permits - 1)
+        L.remove(free)
+        if last < high then L.add(pack('>c1I8I8', 'f', last + 1, high)) end
+      else
+        L.top = last + 1
+      end
+      permits, taken = permits - (last - first + 1), taken + last - first + 1
+      if to and first == to + 1 then
+        to = last
+      else
+        if to then slots = slots .. pack('<I4I4', from, to) end
+        from, to = first, last
+      end
+    end
+    return slots .. pack('<I4I4', from, to)
+  end
+
+  -- Takes permits with a new fence: these slots, or the lowest free ones.
+  function L.hold(row, slots)
+    if L.held == 0 then L.clear_free_slots() end
+    if slots then L.take_these(slots) else slots = take_slots(row.permits) end
+    L.set_slots(row, slots)
+    L.held, L.holders, L.fence = L.held + row.permits, L.holders + 1, max(L.fence + 1, L.now)
+    row.waits, row.fence = false, L.fence
+  end
+
+  -- Splits ranges into the rest and those that other ranges have, too.
+  function L.split_slots(slots, some)
+    local kept, taken, count = {}, {}, 0
+    for i = 1, #slots, 8 do
+      local at, last = read('<I4I4', slots, i)
+      for j = 1, #some, 8 do
+        local f, l = read('<I4I4', some, j)
+        f, l = max(f, at), min(l, last)
+        if f <= l then
+          if at < f then kept[#kept + 1] = pack('<I4I4', at, f - 1) end
+          taken[#taken + 1], count, at = pack('<I4I4', f, l), count + l - f + 1, l + 1
+        end
+      end
+      if at <= last then kept[#kept + 1] = pack('<I4I4', at, last) end
+    end
+    return table.concat(kept), table.concat(taken), count
+  end
+
+  -- Leaving. ---------------------------------------------------------------------------------------
+
+  function L.place_of(row)
+    return pack('>c1I8c12I4', row.is_passed_over and 'k' or 'q', row.rank + 1000000000, row.series, row.number)
+  end
+
+  -- Takes a ticket out of everything that has it.
+  function L.leave(row)
+    L.take_out(row)
+    L.part(row)
+    if row.waits then
+      L.remove(L.place_of(row))
+      L.waiting = L.waiting - 1
+      return
+    end
+    L.held, L.holders = L.held - row.permits, L.holders - 1
+    if L.held == 0 then
+      L.clear_free_slots()
+    else
+      L.free_slots(L.slots_of(row))
+    end
+  end
+
+  -- Remembers that a ticket which held or waited is over.
+  function L.close(row, reason)
+    local home = L.make_record(L.home_of(row.series))
+    L.remember(home, row.number, row.ttl)
+    L.note_reason(home, row.number, reason)
+  end
+
+  -- Ends a ticket. A waiter that has only run out is not remembered: it may ask again with the same
+  -- ticket, and then stands at the end.
+  function L.end_ticket(row, reason)
+    L.leave(row)
+    if not row.waits or reason ~= EXPIRED then
+      L.close(row, reason)
+      L.notify(row, 'e' .. string.char(reason))
+    end
+  end
+
+  -- The limit and the kind that callers stated end with the last holder and waiter (rule 11).
+  function L.drop_terms()
+    if L.held + L.waiting > 0 then return end
+    L.is_stated = false
+    if not L.is_pinned then L.limit, L.kind = 1, 0 end
+  end
+
+  -- Time. ------------------------------------------------------------------------------------------
+
+  local function rows_under(lease)
+    local found, record = {}, lease.of or lease
+    for _, row in ipairs(L.rows_of(record)) do
+      if not row.is_elsewhere and row.waits == (lease.of ~= nil) then found[#found + 1] = row end
+    end
+    table.sort(found, function(a, b) return L.ticket_of(a) < L.ticket_of(b) end)
+    return found
+  end
+
+  local function end_lease(lease)
+    local found = rows_under(lease)
+    -- Only damage leaves a lease without tickets. It would come up again in every call.
+    if #found == 0 then
+      lease.members, lease.digest = 0, 0
+      if lease.of then lease.of.waiting = false end
+    end
+    for _, row in ipairs(found) do
+      if not L.has_work() then return end
+      L.end_ticket(row, EXPIRED)
+    end
+  end
+
+  -- Gives the leases whose end has come, the first one first.
+  local function ended(which, at)
+    local found = {}
+    for id, record in pairs(L.records) do
+      if record and record.members > 0 and record[which] <= at then
+        found[#found + 1] = { record[which], id, record }
+      end
+      local waiting = record and record.waiting
+      if waiting and waiting[which] <= at then
+        found[#found + 1] = { waiting[which], sub(id, 1, 12) .. '\127\255\255\255', waiting }
+      end
+    end
+    table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+    return found
+  end
+
+  -- Loads the records of which something may have ended, and notes when the next one may.
+  local function load_due()
+    local members = call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '129')
+    L.due = UNBOUNDED
+    for _, member in ipairs(members) do
+      local _, bound, id = read('>c1I8c16', member)
+      if bound > L.steady then
+        L.due = bound
+        return
+      end
+      local record = L.record_of(id)
+      if record then record.is_changed = true else L.remove(member) end
+    end
+    if #members == 129 then L.due, L.backlog = L.steady, true end
+  end
+
+  -- Ends the leases that have run out. The ledger's clock decides, because it cannot jump. If nobody
+  -- listens at the inbox of a lease, the server's clock decides as well: there is no client whom a
+  -- jump of that clock could hurt (rule 15).
+  function L.expire()
+    if L.due > L.steady then return end
+    load_due()
+    for _, found in ipairs(ended('ends', L.clock)) do
+      if not L.has_work() then break end
+      end_lease(found[3])
+    end
+    for _, found in ipairs(ended('ends_wall', L.now)) do
+      local lease = found[3]
+      local record = lease.of or lease
+      if not L.has_work() then break end
+      if record.inbox ~= NOBODY and listens(record) then
+        lease.ends_wall = L.now + max(lease.ends - L.clock, 1)
+      else
+        end_lease(lease)
+      end
+    end
+  end
+
+  -- Forgets series whose time is over. A name that remembers too many forgets those first whose
+  -- bound is the earliest.
+  local function forget()
+    local found = {}
+    for id, record in pairs(L.records) do
+      if record and record.till > 0 and record.till <= L.clock and not L.is_open(record) then
+        found[#found + 1] = { record.till, id, record }
+      end
+    end
+    table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+    for _, each in ipairs(found) do
+      if not L.has_work() then return end
+      local record = each[3]
+      record.last, record.till, record.reasons, record.is_changed = 0, 0, '', true
+    end
+  end
+
+  function L.forget_excess()
+    local excess = call('hlen', L.key) - MOST_REMEMBERED
+    if excess <= 0 then return end
+    for _, member in ipairs(call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '16')) do
+      local record = L.record_of(sub(member, 10))
+      if record and not L.is_open(record) and record.members == 0 and not record.waiting then
+        record.last, record.till, record.reasons, record.is_changed = 0, 0, '', true
+      end
+    end
+  end
+
+  -- The order of service. --------------------------------------------------------------------------
+
+  function L.admits()
+    return not L.is_paused and not (L.guard and L.guard(L.now) > 0)
+  end
+
+  -- Gives the first waiter that is not passed over.
+  function L.first_waiter()
+    if L.waiting == 0 then return nil end
+    local member = call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1]
+    if not member then return nil end
+    local _, _, series, number = read('>c1I8c12I4', member)
+    local row = L.find(series, number)
+    if not row or not row.waits then L.damaged('a waiter that is listed is not there') end
+    return row
+  end
+
+  -- Whether a waiter cannot be served at all, and then what becomes of it.
+  function L.unfit(row)
+    if row.permits > L.limit then return 'end' end
+    if row.record.inbox ~= NOBODY and not listens(row.record) then return 'pass' end
+  end
+
+  -- Ends a waiter that could never be served, or takes one that cannot be reached out of the order of
+  -- service until its client is heard from.
+  function L.pass_over(row, what)
+    if what == 'end' then return L.end_ticket(row, TOO_MANY) end
+    L.remove(L.place_of(row))
+    row.is_passed_over = true
+    row.record.waiting.passed_over = row.record.waiting.passed_over + 1
+    L.add(L.place_of(row))
+    L.touch(row)
+  end
+
+  -- Makes a waiter a holder. It has not been heard from since it last renewed its place, so a lease
+  -- that is made for it ends no later than the place would have (rule 8).
+  function L.grant_waiter(row, slots)
+    local record, waiting = row.record, row.record.waiting
+    L.remove(L.place_of(row))
+    L.part(row)
+    L.waiting = L.waiting - 1
+    L.hold(row, slots)
+    L.join(row, row.ttl, row.margin)
+    if record.members == 1 then
+      record.ends, record.ends_wall = min(record.ends, waiting.ends), min(record.ends_wall, waiting.ends_wall)
+    end
+    L.touch(row)
+    L.remember(record, row.number, row.ttl)
+    L.notify(row, 'g' .. pack('<dI4', row.fence, L.limit) .. L.slots_of(row))
+  end
+
+  -- Grants to the waiters in their order, for as long as permits suffice (rules 5 and 8).
+  function L.serve()
+    if L.waiting == 0 or L.held >= L.limit or not L.admits() then return end
+    if L.is_named then return L.serve_named() end
+    while L.waiting > 0 and L.held < L.limit do
+      local row = L.first_waiter()
+      if not row then return end
+      local unfit = L.unfit(row)
+      if not unfit and row.permits > L.limit - L.held or not L.has_work() then return end
+      if unfit then L.pass_over(row, unfit) else L.grant_waiter(row) end
+    end
+  end
+
+  function L.expire_and_grant()
+    L.expire()
+    L.serve()
+  end
+
+  -- The end of a call. -------------------------------------------------------------------------------
+
+  -- Gives when the first lease ends, or a later time if that is more than the bound away. The bounds
+  -- in the order may be too early, so those that come within that time are looked at.
+  local function first_end()
+    local first = L.due - L.steady
+    for id, record in pairs(L.records) do
+      if record and record.is_changed then
+        if record.members > 0 then first = min(first, record.ends - L.clock) end
+        if record.waiting then first = min(first, record.waiting.ends - L.clock) end
+      end
+    end
+    if first >= L.bound then return first end
+    first = UNBOUNDED
+    for id, record in pairs(L.records) do
+      if record then
+        if record.members > 0 then first = min(first, record.ends - L.clock) end
+        if record.waiting then first = min(first, record.waiting.ends - L.clock) end
+      end
+    end
+    for _, member in ipairs(call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '65')) do
+      local _, bound, id = read('>c1I8c16', member)
+      if bound - L.steady >= min(first, L.bound) then break end
+      local record = L.record_of(id)
+      if record then
+        if record.members > 0 then first = min(first, record.ends - L.clock) end
+        if record.waiting then first = min(first, record.waiting.ends - L.clock) end
+      end
+    end
+    return first
+  end
+
+  -- Gives after how long the sender should look again, or -1 if the next waiter is not the sender's.
+  local function look_in()
+    if L.waiting == 0 or L.asker == NOBODY then return -1 end
+    local row = L.first_waiter()
+    if not row or row.record.inbox ~= L.asker then return -1 end
+    local first, guarded = first_end(), L.guard and L.guard(L.now) or 0
+    if guarded > 0 then first = min(first, guarded) end
+    return max(min(first, L.bound), 1)
+  end
+
+  -- The keys outlive every lease by half a day or more, so that no smaller step of the clock ends one.
+  -- A name that is not in use goes with what it remembers, unless it is used often: then its keys keep
+  -- their expiry. What an operator has set stays.
+  local function expiry(is_idle)
+    if L.is_pinned or L.is_paused then
+      local had = L.deadline > 0
+      L.deadline = 0
+      return had and 'never'
+    end
+    local need, most, left = 3 * HALF_DAY, UNBOUNDED, L.deadline - L.now
+    if is_idle then
+      need = max(L.remembered - L.clock, 0)
+      if L.fence >= L.now and L.fence <= L.now + 2 * HALF_DAY then need = max(need, L.fence - L.now + 1) end
+      if L.uses < 16 then most = need + HALF_DAY end
+    end
+    if left >= need and left <= most and L.deadline > 0 then return nil end
+    L.uses = min(L.uses + 1, 16)
+    L.deadline = L.now + need + (is_idle and SECOND or HALF_DAY)
+    return format('%d', floor((L.deadline - L.now) / 1000))
+  end
+
+  local function write_header()
+    local trailer = ''
+    if L.shift > 0 or L.arrival >= L.clock then trailer = pack('<dd', L.shift, L.arrival) end
+    local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
+      + (L.is_named and 8 or 0)
+    return pack('<BBBBI4I4I4I4I4ddddddd', L.version, L.kind, flags, L.uses, L.limit, L.held, L.holders,
+      L.waiting, L.top, L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered) .. trailer
+  end
+
+  local function write(is_idle)
+    local fields, gone = { 'h', '' }, {}
+    L.collect(fields, gone)
+    if is_idle and not (L.is_pinned or L.is_paused) and #fields == 2
+        and (L.is_new or not (L.fence >= L.now and L.fence <= L.now + 2 * HALF_DAY)) then
+      -- Nobody holds, waits, or is remembered. But there may be records that this call has not read.
+      if L.is_new or call('hlen', L.key) - #gone - L.extra_fields() <= 1 then
+        if not L.is_new or L.progress.has_written then call('unlink', L.key, L.order) end
+        return
+      end
+    end
+    local expires = expiry(is_idle)
+    for name, value in pairs(L.settings) do
+      if value == '' then
+        gone[#gone + 1] = name
+      else
+        fields[#fields + 1], fields[#fields + 2] = name, value
+      end
+    end
+    if L.is_sharded and L.is_new then
+      L.home = call('cluster', 'myid') .. ' 0'
+      L.add('z')
+    end
+    if L.home then fields[#fields + 1], fields[#fields + 2] = 'm', L.home end
+    fields[2] = write_header()
+    local unpack = unpack or table.unpack
+    for from = 1, #fields, 1000 do
+      L.write_first('hset', L.key, unpack(fields, from, min(from + 999, #fields)))
+    end
+    for from = 1, #gone, 1000 do call('hdel', L.key, unpack(gone, from, min(from + 999, #gone))) end
+    if expires == 'never' then
+      call('persist', L.key)
+      call('persist', L.order)
+    elseif expires then
+      call('pexpire', L.key, expires)
+      call('pexpire', L.order, expires)
+    elseif L.is_order_new and L.deadline > 0 then
+      call('pexpire', L.order, format('%d', max(floor((L.deadline - L.now) / 1000), 1)))
+    end
+  end
+
+  -- Fields of the hash besides the header and the records.
+  function L.extra_fields()
+    local fields, count = call('hmget', L.key, 's', 'p', 'n', 'r', 'm'), 0
+    for i = 1, 5 do if fields[i] then count = count + 1 end end
+    return count
+  end
+
+  -- Ends the call: forgets, writes, notifies. Gives the start of the answer.
+  function L.finish()
+    forget()
+    local is_idle = L.held + L.waiting == 0
+    local look_again = look_in()
+    if is_idle then
+      L.bound = UNBOUNDED
+      L.drop_terms()
+      L.clear_free_slots()
+    end
+    write(is_idle)
+    local publish = L.is_sharded and 'spublish' or 'publish'
+    for _, each in ipairs(L.notifications) do
+      redis.pcall(publish, channel_of(each.inbox), each.ticket .. each.what .. L.key)
+    end
+    return pack('<Bdd', L.backlog and 1 or 0, L.now, look_again)
+  end
+end
+
+-- Adds the length of a hold to the last seven, which are codes of seven bits in one number. A code is
+-- the three highest bits of the length. They are only for display, so a busy name notes one release a
+-- second: the first call of a second, if it is a release.
+local function note_length(text, took)
+  local code, recent = 1, text and struct.unpack('<d', text) or 0
+  if took >= 256 then
+    local m, e = math.frexp(took)
+    code = math.min((e - 9) * 4 + math.floor(m * 8) - 2, 127)
+  end
+  return struct.pack('<d', recent % 4398046511104 * 128 + code)
+end
