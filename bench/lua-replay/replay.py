@@ -8,6 +8,43 @@ def kinds(b):
     at, out = 0, []
     while at < len(b): out.append(b[at]); at += 3 + b[at + 1] + 256 * b[at + 2]
     return out
+def take(b, at, form):
+    v = struct.unpack_from('<' + form, b, at); return v, at + struct.calcsize('<' + form)
+def told(b, at):
+    (k,), at = take(b, at, 'H'); v, at = take(b, at, 'II' * k); (m,), at = take(b, at, 'H')
+    return (v, b[at:at + m]), at + m
+def parsed(b):
+    'An answer as a list.'
+    if isinstance(b, Exception): return 'ERR %s' % b
+    (backlog, now, look), at = take(b, 0, 'Bdd'); out = [('start', backlog, now, look)]
+    while at < len(b):
+        c = b[at]; at += 1; v = ()
+        if c == 1: v, at = take(b, at, 'dId'); w, at = told(b, at); v += w
+        elif c == 2 or c == 6: v, at = take(b, at, 'II')
+        elif c == 3:
+            v, at = take(b, at, 'BIIIB')
+            if v[4]: (k,), at = take(b, at, 'I'); t = b[at:at + 16]; (m,), at = take(b, at + 16, 'H'); v += (k, t, b[at:at + m]); at += m
+        elif c == 4: v, at = take(b, at, 'BB')
+        elif c == 5: v, at = take(b, at, 'IIB')
+        elif c == 8: v, at = take(b, at, 'B')
+        elif c == 10: v, at = take(b, at, 'dH')
+        elif c == 19: v, at = take(b, at, 'dHI')
+        elif c == 13:
+            (valid, k), at = take(b, at, 'dH'); v = (valid,)
+            for _ in range(k):
+                d = b[at]; at += 1
+                if d == 1: f, at = take(b, at, 'd'); w, at = told(b, at); v += (('held',) + f + w,)
+                elif d == 8: v += (('ended', b[at]),); at += 1
+                else: v += (d,)
+        elif c == 14 or c == 17: v, at = take(b, at, 'I')
+        elif c in (18, 20): (m,), at = take(b, at, 'H'); v = (b[at:at + m],); at += m
+        elif c not in (7, 9, 11, 12, 15, 16): return 'unreadable %d %s' % (c, b.hex())
+        out.append((c,) + v)
+    return out
+def without_place(a): return [x[:-1] if x[0] == 19 else x for x in a] if isinstance(a, list) else a
+def place(dump, lease):
+    line = sorted((int(x[8]), x[1], x[2]) for x in (e.split(' ') for e in dump.split(';')) if x[0] == 'T' and x[7] == 'w' and x[12] == '0')
+    return next((i + 1 for i, x in enumerate(line) if x[2] == lease), None)
 try:
     hot, admin = s.c('script', 'load', script(HOT)), s.c('script', 'load', script(ADMIN))
     t = subprocess.Popen([HERE + '/trace/target/release/trace', str(A.a), str(A.to), str(A.steps), A.all], stdout=subprocess.PIPE, text=True)
@@ -45,7 +82,7 @@ try:
         try: got = s.c('evalsha', hot if is_hot else admin, len(keys), *keys, *args)
         except Exception as e: got = e
         got = got if isinstance(got, list) else [got]
-        got = [x.hex() if isinstance(x, bytes) else 'ERR ' + str(x) for x in got]
+        got = [parsed(x) for x in got]
         heardw = []
         for b in boxes:
             if on[b]:
@@ -56,8 +93,13 @@ try:
                     m = r[2]; i = m.rindex(b'seinpaal:{'); heardw.append(b + ':' + m[i + 10:-1].decode() + ':' + m[:i].hex())
         expect = sorted(w for w in (wakes.split(',') if wakes != '-' else []) if on.get(w.split(':')[0]))
         n += 1; wrong = []
-        wants = [b[2] for b in batches if b[2]]
-        if got != wants: wrong.append(('answer', wants, got))
+        wants = [without_place(parsed(bytes.fromhex(b[2]))) for b in batches if b[2]]
+        for b, g in zip(batches, got):
+            r = bytes.fromhex(b[1]) if b[1] != '-' else b''
+            if len(kinds(r)) == 1 and r[0] == 3 and r[19] and g[-1][0] == 19:
+                want = place(b[3].replace('\x03', ' '), r[3:15].hex() + '7fffffff')
+                if g[-1][-1] != want: wrong.append(('place', want, g[-1][-1]))
+        if [without_place(g) for g in got] != wants: wrong.append(('answer', wants, got))
         if sorted(heardw) != expect: wrong.append(('notifications', expect, sorted(heardw)))
         for at, _, _, dump in batches:
             key = 'seinpaal:{c%sn%s}' % (case, at)

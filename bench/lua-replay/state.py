@@ -83,7 +83,8 @@ def decode(fields, order, now=None):
         else: assert not r.reasons and not r.last
         assert not r.till or remembered >= r.till, 'remembered'
         if not ends: # only remembered, and open: nothing ends by time
-            assert r.till and open_ and r.listed == 0, 'an empty record'
+            assert r.till and open_, 'an empty record'
+            if r.listed: members.append(b'e' + int(r.listed).to_bytes(8, 'big') + id); assert due <= r.listed
             continue
         true = min(ends) + steady
         assert r.listed <= max(true, 1) + .5, ('bound too late', r.listed, true)

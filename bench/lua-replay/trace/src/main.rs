@@ -68,7 +68,7 @@ fn reply(r: &Reply, waits: bool) -> Vec<u8> {
         Reply::TooLate { .. } => b.push(7),
         Reply::Ended { cause: c, .. } => { b.push(8); b.push(cause(*c)) }
         Reply::Unknown { .. } => b.push(9),
-        Reply::Renewed { valid_for } => { b.push(if waits { 19 } else { 10 }); f(&mut b, valid_for.unwrap()); b.extend([0, 0]) }
+        Reply::Renewed { valid_for } => { b.push(if waits { 19 } else { 10 }); f(&mut b, valid_for.unwrap()); b.extend([0, 0]); if waits { u(&mut b, 0) } }
         Reply::Differs => b.push(11),
         Reply::Gone => b.push(12),
         Reply::Tickets { valid_for, tickets } => { b.push(13); f(&mut b, valid_for.unwrap()); b.extend((tickets.len() as u16).to_le_bytes());

@@ -146,8 +146,8 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
       if stated_below then L.settings.s, stated_below = pack('<I4', stated_below), nil end
       if took then L.settings.r, took = note_length(call('hget', key, 'r'), took), nil end
       for i = 1, free and #free or 0 do L.add(free[i]) end
-      for i = 1, removes and #removes or 0 do L.remove(removes[i]) end
       for i = 2, adds and #adds or 0, 2 do L.add(adds[i]) end
+      for i = 1, removes and #removes or 0 do L.remove(removes[i]) end
       free, removes, adds = nil, nil, nil
       if task == 'expire_and_grant' then
         L.expire_and_grant()
@@ -374,6 +374,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
           members, digest = members - 1, (digest - mixed * (mixed * mixed % 16777216)) % DIGESTS
           if clock + shared_ttl > till then till = clock + shared_ttl end
           if till > remembered then remembered = till end
+          if members == 0 and steady + till - clock < listed then earliest = steady + till - clock end
           is_changed, grows = true, false
           local had_free = held < top
           held, holders = held - permits, holders - 1
@@ -455,8 +456,8 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
     call('hset', key, unpack(fields))
   end
   progress.has_written = true
-  if removes then call('zrem', order, unpack(removes)) end
   if adds then call('zadd', order, unpack(adds)) end
+  if removes then call('zrem', order, unpack(removes)) end
   for i = 1, free and #free or 0 do call('zadd', order, '0', free[i]) end
   if expires then
     call('pexpire', key, expires)

@@ -89,6 +89,13 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     return it
   end
 
+  -- Takes over the records that the straight path has put away.
+  function L.take_over()
+    local ids = {}
+    for id in pairs(L.texts) do ids[#ids + 1] = id end
+    for _, id in ipairs(ids) do L.record_of(id) end
+  end
+
   function L.make_record(id)
     local it = L.record_of(id)
     if not it then
@@ -216,8 +223,9 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     local bound, listed = bound_of(record), record.listed
     if listed > 0 and listed <= bound and listed > L.steady then bound = listed end
     if bound ~= listed then
-      if listed > 0 then L.remove(pack('>c1I8c16', 'e', listed, record.id)) end
+      -- The new member comes first, so that the key is never empty: Redis would drop its expiry.
       if bound > 0 then L.add(pack('>c1I8c16', 'e', bound, record.id)) end
+      if listed > 0 then L.remove(pack('>c1I8c16', 'e', listed, record.id)) end
       if listed == 0 then L.is_order_new = true end
       record.listed = bound
     end
@@ -226,9 +234,6 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   -- Collects the fields to write. Fields of records that are empty go into `gone`.
   function L.collect(fields, gone)
-    local ids = {}
-    for id in pairs(L.texts) do ids[#ids + 1] = id end
-    for _, id in ipairs(ids) do L.record_of(id) end
     for id, record in pairs(L.records) do
       if record and record.is_changed then
         if is_empty(record) then
@@ -308,7 +313,8 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   -- The lease under which a row stands: that of its record, or that of the record's waiters.
   function L.lease_of(row)
-    return row.waits and row.record.waiting or row.record
+    if row.waits then return row.record.waiting end
+    return row.record
   end
 
   local function digest_of(series, number)

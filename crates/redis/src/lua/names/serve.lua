@@ -487,8 +487,12 @@ local function add_serving(L)
     L.collect(fields, gone)
     if is_idle and not (L.is_pinned or L.is_paused) and #fields == 2
         and (L.is_new or not (L.fence >= L.now and L.fence <= L.now + 2 * HALF_DAY)) then
-      -- Nobody holds, waits, or is remembered. But there may be records that this call has not read.
-      if L.is_new or call('hlen', L.key) - #gone - L.extra_fields() <= 1 then
+      -- This call leaves no record. There may be others, which it has not read.
+      if #gone > 0 and not L.is_new then
+        call('hdel', L.key, (unpack or table.unpack)(gone))
+        L.progress.has_written, gone = true, {}
+      end
+      if L.is_new or call('hlen', L.key) - L.extra_fields() <= 1 then
         if not L.is_new or L.progress.has_written then call('unlink', L.key, L.order) end
         return
       end
@@ -532,6 +536,7 @@ local function add_serving(L)
 
   -- Ends the call: forgets, writes, notifies. Gives the start of the answer.
   function L.finish()
+    L.take_over()
     forget()
     local is_idle = L.held + L.waiting == 0
     local look_again = look_in()
