@@ -75,7 +75,7 @@ try:
             ops += kinds(requests)
             key = 'seinpaal:{c%sn%s}' % (case, at); keys += [key, key + ':o']
             args.append(struct.pack('<BBdd', 1, 1 + (8 if together == '1' else 0), float(now), float(seen)) + (bytes.fromhex(inbox) if inbox != '-' else bytes(16)) + requests)
-        is_hot = not A.general and all(o <= 6 for o in ops)
+        is_hot = not A.general and all(o <= 6 for o in ops) and together == '0'
         hots += is_hot
         for o in ops: calls[o] = calls.get(o, 0) + 1
         trail.append((step, now, inbox, note))

@@ -2,7 +2,7 @@
 -- hot.lua, in any mixture. Nobody counts its instructions, so it uses the functions throughout.
 
 local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD, RECORD_SIZE, ROW,
-    ROW_SIZE, note_length, add_records, add_serving, add_general, add_named)
+    ROW_SIZE, add_records, add_serving, add_expiry, add_acquire, add_general, add_named)
   local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
   local max, min = math.max, math.min
   local EVICTED, ATTACHED = 3, 5
@@ -18,11 +18,13 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
   local L = {
     key = KEYS[2 * index - 1], order = KEYS[2 * index], now = now, asker = asker, guard = guard,
     listens = options % 2 == 1, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4, version = VERSION,
-    progress = progress, note_length = note_length, records = {}, texts = {}, known = {}, settings = {},
+    progress = progress, add_expiry = add_expiry, records = {}, texts = {}, known = {}, settings = {},
     grows = false,
   }
   add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   add_serving(L)
+  add_expiry(L)
+  add_acquire(L)
   add_general(L)
   add_named(L)
 

@@ -25,9 +25,8 @@ local VERSION = 30
 -- fence, bound, due (nothing ends before it), deadline of the keys, until when anything is
 -- remembered
 local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4I4ddddddd', 80
-local TRAILER, TRAILER_SIZE = '<dd', 16
--- Flags of the header. A limit is in force if it is pinned or stated; without either it is 1.
-local PAUSED, PINNED, STATED, NAMED = 1, 2, 4, 8
+-- Flags of the header: 1 paused, 2 pinned, 4 stated, 8 slots have names. A limit is in force if it is
+-- pinned or stated; without either it is 1. The trailer, if there is one, is '<dd': shift, last arrival.
 
 -- The lease: inbox, its end on the ledger's clock and on the server's, the ttl of its requests. The
 -- series: the last number that is granted or over, until when it is remembered. The digest of the
@@ -37,9 +36,8 @@ local RECORD, RECORD_SIZE = '<c16dddI4ddBdBI2I2', 74
 -- Then: about; the reasons of tickets that were not simply released, ascending; WAITING if bit 1 of
 -- the flags is set; if bit 2 is set, until when a client that does not listen yet counts as
 -- listening; and the rows.
-local REASON, REASON_SIZE = '<I4B', 5
--- The lease of the series' waiters: its two ends, digest, number of waiters, of those passed over.
-local WAITING, WAITING_SIZE = '<dddBB', 26
+-- A reason is '<I4B'. WAITING is the lease of the series' waiters, '<dddBB': its two ends, digest, number
+-- of waiters, of those passed over.
 
 -- A row: number, flags, the bytes that follow it, permits, fence or rank, the first slot.
 local ROW, ROW_SIZE = '<I4BI2I4dI4', 23
@@ -50,5 +48,3 @@ local ROW, ROW_SIZE = '<I4BI2I4dI4', 23
 -- follow its margin and its priority, before the slots.
 
 -- The client splits its tickets, so a lease has at most 64.
-local MOST_ROWS = 64
-local UNBOUNDED = 9007199254740992

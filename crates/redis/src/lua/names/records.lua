@@ -3,9 +3,6 @@
 -- functions are made only where a call needs them, because making one costs as much as ten steps.
 
 local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
-  local call, pack, read = redis.call, struct.pack, struct.unpack
-  local sub, min, max, floor = string.sub, math.min, math.max, math.floor
-  local UNBOUNDED, DIGESTS = 9007199254740992, 281474976710656
 
   function L.refuse(code, what)
     error({ refusal = code .. ' ' .. what }, 0)
@@ -13,6 +10,35 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   function L.damaged(what)
     L.refuse('SEINPAALCORRUPT', what)
+  end
+
+  -- Turns an error that a script or Redis raised into an answer. A script that was ended by an error cannot
+  -- take back its writes, and then the state may be torn.
+  function L.refusal_of(raised)
+    local text = type(raised) == 'table' and (raised.refusal or raised.err) or tostring(raised)
+    text = string.gsub(text, '[\r\n]', ' ')
+    if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
+    if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
+    if string.find(text, 'data string too short', 1, true) then
+      text = 'SEINPAALCORRUPT a value ends too early'
+    end
+    if L.progress.has_written then
+      text = string.gsub(text, '^SEINPAALCORRUPT', 'SEINPAALTORN')
+      if string.sub(text, 1, 8) ~= 'SEINPAAL' then text = 'SEINPAALTORN ' .. text end
+    elseif string.sub(text, 1, 8) ~= 'SEINPAAL' then
+      text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$')
+        or 'SEINPAALFAILED ' .. text
+    end
+    return text
+  end
+
+  -- Writes what the straight path has left to be written, and does one thing.
+  function L.run(task, argument, at, to, stated_below, free, adds, removes)
+    if stated_below then L.settings.s = struct.pack('<I4', stated_below) end
+    for i = 1, free and #free or 0 do L.add(free[i]) end
+    for i = 2, adds and #adds or 0, 2 do L.add(adds[i]) end
+    for i = 1, removes and #removes or 0 do L.remove(removes[i]) end
+    return L[task](argument, at, to)
   end
 
   -- The order. -----------------------------------------------------------------------------------
@@ -26,7 +52,7 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   end
 
   function L.remove(member)
-    call('zrem', L.order, member)
+    redis.call('zrem', L.order, member)
     L.progress.has_written = true
   end
 
@@ -34,8 +60,8 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     local reply = redis.pcall(...)
     if type(reply) == 'table' and reply.err then
       if L.grows or L.progress.has_written then error(reply, 0) end
-      call('hdel', L.key, '-')
-      call(...)
+      redis.call('hdel', L.key, '-')
+      redis.call(...)
     end
     L.progress.has_written = true
   end
@@ -54,20 +80,20 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     if #text < RECORD_SIZE then L.damaged('a record is too short') end
     local it, flags, about, reasons, at = { id = id, is_changed = false }
     it.inbox, it.ends, it.ends_wall, it.ttl, it.last, it.till, it.digest, it.members, it.listed, flags,
-      about, reasons, at = read(RECORD, text)
+      about, reasons, at = struct.unpack(RECORD, text)
     it.grace, it.waiting = 0, false
-    it.about = sub(text, at, at + about - 1)
+    it.about = string.sub(text, at, at + about - 1)
     at = at + about
-    it.reasons = sub(text, at, at + reasons - 1)
+    it.reasons = string.sub(text, at, at + reasons - 1)
     at = at + reasons
     if flags % 2 == 1 then
       local w = { of = it }
-      w.ends, w.ends_wall, w.digest, w.members, w.passed_over, at = read('<dddBB', text, at)
+      w.ends, w.ends_wall, w.digest, w.members, w.passed_over, at = struct.unpack('<dddBB', text, at)
       it.waiting = w
     end
-    if flags >= 2 then it.grace, at = read('<d', text, at) end
+    if flags >= 2 then it.grace, at = struct.unpack('<d', text, at) end
     if flags > 3 or at > #text + 1 or reasons % 5 > 0 then L.damaged('a record cannot be read') end
-    it.rows = sub(text, at)
+    it.rows = string.sub(text, at)
     return it
   end
 
@@ -81,7 +107,7 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
         it.is_changed = true
       else
         text = L.known[id]
-        if text == nil then text = call('hget', L.key, 'l' .. id) end
+        if text == nil then text = redis.call('hget', L.key, 'l' .. id) end
         it = text and L.read_record(id, text)
       end
       L.records[id] = it
@@ -108,22 +134,22 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   -- Rows. ----------------------------------------------------------------------------------------
 
-  local function read_slots(text, at)
-    local count, after = read('<I2', text, at)
-    return sub(text, after, after + 8 * count - 1), after + 8 * count
+  function L.read_slots(text, at)
+    local count, after = struct.unpack('<I2', text, at)
+    return string.sub(text, after, after + 8 * count - 1), after + 8 * count
   end
 
-  local function read_more(row, text)
+  function L.read_more(row, text)
     local flags, at = row.flags, 1
     if row.is_elsewhere then
-      row.lease = sub(text, 1, 16)
+      row.lease = string.sub(text, 1, 16)
       return
     end
-    if floor(flags / 8) % 2 == 1 then row.series, at = sub(text, 1, 12), 13 end
-    if floor(flags / 32) % 2 == 1 then row.ttl, at = read('<d', text, at) end
-    if row.waits then row.margin, row.priority, at = read('<db', text, at) end
-    if flags >= 128 then row.slots, at = read_slots(text, at) end
-    if floor(flags / 64) % 2 == 1 then row.about = sub(text, at) end
+    if math.floor(flags / 8) % 2 == 1 then row.series, at = string.sub(text, 1, 12), 13 end
+    if math.floor(flags / 32) % 2 == 1 then row.ttl, at = struct.unpack('<d', text, at) end
+    if row.waits then row.margin, row.priority, at = struct.unpack('<db', text, at) end
+    if flags >= 128 then row.slots, at = L.read_slots(text, at) end
+    if math.floor(flags / 64) % 2 == 1 then row.about = string.sub(text, at) end
   end
 
   -- Gives the rows of a record as a list. A row keeps its text until something changes in it.
@@ -131,14 +157,14 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     if record.list then return record.list end
     local list, text, at = {}, record.rows, 1
     while at <= #text do
-      local number, flags, size, permits, order, slot, after = read(ROW, text, at)
+      local number, flags, size, permits, order, slot, after = struct.unpack(ROW, text, at)
       local row = {
-        record = record, series = sub(record.id, 1, 12), number = number, flags = flags,
+        record = record, series = string.sub(record.id, 1, 12), number = number, flags = flags,
         permits = permits, waits = flags % 2 == 1, is_passed_over = flags % 4 >= 2,
         is_elsewhere = flags % 8 >= 4, fence = order, rank = order, slot = slot, ttl = record.ttl,
-        about = record.about, slots = false, text = sub(text, at, after + size - 1),
+        about = record.about, slots = false, text = string.sub(text, at, after + size - 1),
       }
-      if size > 0 then read_more(row, sub(text, after, after + size - 1)) end
+      if size > 0 then L.read_more(row, string.sub(text, after, after + size - 1)) end
       list[#list + 1] = row
       at = after + size
     end
@@ -147,20 +173,20 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     return list
   end
 
-  local function row_text(row)
+  function L.row_text(row)
     local record, flags, more = row.record, row.waits and 1 or 0, ''
     if row.is_elsewhere then
-      return pack(ROW, row.number, 4, 16, 0, 0, 0) .. row.lease
+      return struct.pack(ROW, row.number, 4, 16, 0, 0, 0) .. row.lease
     end
     if row.is_passed_over then flags = flags + 2 end
-    if row.series ~= sub(record.id, 1, 12) then flags, more = flags + 8, row.series end
-    if row.ttl ~= record.ttl then flags, more = flags + 32, more .. pack('<d', row.ttl) end
-    if row.waits then more = more .. pack('<db', row.margin, row.priority) end
+    if row.series ~= string.sub(record.id, 1, 12) then flags, more = flags + 8, row.series end
+    if row.ttl ~= record.ttl then flags, more = flags + 32, more .. struct.pack('<d', row.ttl) end
+    if row.waits then more = more .. struct.pack('<db', row.margin, row.priority) end
     if row.slots then
-      flags, more = flags + 128, more .. pack('<I2', #row.slots / 8) .. row.slots
+      flags, more = flags + 128, more .. struct.pack('<I2', #row.slots / 8) .. row.slots
     end
     if row.about ~= record.about then flags, more = flags + 64, more .. row.about end
-    return pack(ROW, row.number, flags, #more, row.permits, row.waits and row.rank or row.fence,
+    return struct.pack(ROW, row.number, flags, #more, row.permits, row.waits and row.rank or row.fence,
       row.slot or 0) .. more
   end
 
@@ -170,11 +196,11 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     record.ttl, record.about = ttl, about
   end
 
-  local function write_rows(record)
+  function L.write_rows(record)
     if not record.list then return record.rows end
     local texts = {}
     for i, row in ipairs(record.list) do
-      row.text = row.text or row_text(row)
+      row.text = row.text or L.row_text(row)
       texts[i] = row.text
     end
     return table.concat(texts)
@@ -183,23 +209,23 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   function L.text_of(record)
     local flags, waiting, more = 0, record.waiting, ''
     if waiting then
-      flags, more = 1, pack('<dddBB', waiting.ends, waiting.ends_wall, waiting.digest, waiting.members,
+      flags, more = 1, struct.pack('<dddBB', waiting.ends, waiting.ends_wall, waiting.digest, waiting.members,
         waiting.passed_over)
     end
-    if record.grace > L.now then flags, more = flags + 2, more .. pack('<d', record.grace) end
-    return pack(RECORD, record.inbox, record.ends, record.ends_wall, record.ttl, record.last, record.till,
+    if record.grace > L.now then flags, more = flags + 2, more .. struct.pack('<d', record.grace) end
+    return struct.pack(RECORD, record.inbox, record.ends, record.ends_wall, record.ttl, record.last, record.till,
       record.digest, record.members, record.listed, flags, #record.about, #record.reasons)
-      .. record.about .. record.reasons .. more .. write_rows(record)
+      .. record.about .. record.reasons .. more .. L.write_rows(record)
   end
 
-  local function is_empty(record)
+  function L.is_empty(record)
     return record.members == 0 and not record.waiting and record.till == 0
       and (record.list and #record.list or #record.rows) == 0
   end
 
   -- Whether a ticket of the series of this record holds, here or under another lease.
   function L.is_open(record)
-    local series = sub(record.id, 1, 12)
+    local series = string.sub(record.id, 1, 12)
     for _, row in ipairs(L.rows_of(record)) do
       if not row.waits and row.series == series then return true end
     end
@@ -207,25 +233,25 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   end
 
   -- Gives a time, on the steady clock, before which nothing of a record ends.
-  local function bound_of(record)
-    local left, waiting = UNBOUNDED, record.waiting
-    if record.members > 0 then left = min(record.ends - L.clock, record.ends_wall - L.now) end
-    if waiting then left = min(left, waiting.ends - L.clock, waiting.ends_wall - L.now) end
+  function L.bound_of(record)
+    local left, waiting = 2 ^ 53, record.waiting
+    if record.members > 0 then left = math.min(record.ends - L.clock, record.ends_wall - L.now) end
+    if waiting then left = math.min(left, waiting.ends - L.clock, waiting.ends_wall - L.now) end
     if record.till > 0 and (left > record.till - L.clock) and not L.is_open(record) then
       left = record.till - L.clock
     end
-    return left < UNBOUNDED and max(L.steady + left, 1) or 0
+    return left < 2 ^ 53 and math.max(L.steady + left, 1) or 0
   end
 
   -- Lists a record by a bound of its first end. A bound that is too early is corrected when it has
   -- come, so a renewal leaves it as it is.
-  local function list(record)
-    local bound, listed = bound_of(record), record.listed
+  function L.list(record)
+    local bound, listed = L.bound_of(record), record.listed
     if listed > 0 and listed <= bound and listed > L.steady then bound = listed end
     if bound ~= listed then
       -- The new member comes first, so that the key is never empty: Redis would drop its expiry.
-      if bound > 0 then L.add(pack('>c1I8c16', 'e', bound, record.id)) end
-      if listed > 0 then L.remove(pack('>c1I8c16', 'e', listed, record.id)) end
+      if bound > 0 then L.add(struct.pack('>c1I8c16', 'e', bound, record.id)) end
+      if listed > 0 then L.remove(struct.pack('>c1I8c16', 'e', listed, record.id)) end
       if listed == 0 then L.is_order_new = true end
       record.listed = bound
     end
@@ -236,12 +262,12 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   function L.collect(fields, gone)
     for id, record in pairs(L.records) do
       if record and record.is_changed then
-        if is_empty(record) then
-          if record.listed > 0 then L.remove(pack('>c1I8c16', 'e', record.listed, id)) end
+        if L.is_empty(record) then
+          if record.listed > 0 then L.remove(struct.pack('>c1I8c16', 'e', record.listed, id)) end
           record.listed = 0
           gone[#gone + 1] = 'l' .. id
         else
-          list(record)
+          L.list(record)
           fields[#fields + 1] = 'l' .. id
           fields[#fields + 1] = L.text_of(record)
         end
@@ -256,10 +282,10 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   end
 
   function L.ticket_of(row)
-    return row.series .. pack('>I4', row.number)
+    return row.series .. struct.pack('>I4', row.number)
   end
 
-  local function row_in(record, series, number)
+  function L.row_in(record, series, number)
     for i, row in ipairs(L.rows_of(record)) do
       if row.number == number and row.series == series then return row, i end
     end
@@ -268,10 +294,10 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   -- Gives the row of a ticket that holds or waits, wherever it stands.
   function L.find(series, number)
     local home = L.record_of(series .. '\0\0\0\0')
-    local row = home and row_in(home, series, number)
+    local row = home and L.row_in(home, series, number)
     if row and row.is_elsewhere then
       local other = L.record_of(row.lease)
-      row = other and row_in(other, series, number)
+      row = other and L.row_in(other, series, number)
       if not row then L.damaged('a ticket stands nowhere') end
     end
     return row or nil
@@ -280,12 +306,12 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   -- Takes a row out of its record, and out of that of its series.
   function L.take_out(row)
     local record, home = row.record, L.home_of(row.series)
-    local _, at = row_in(record, row.series, row.number)
+    local _, at = L.row_in(record, row.series, row.number)
     table.remove(record.list, at)
     record.is_changed = true
     if record.id ~= home then
       home = L.make_record(home)
-      _, at = row_in(home, row.series, row.number)
+      _, at = L.row_in(home, row.series, row.number)
       if at then table.remove(home.list, at) end
     end
   end
@@ -317,7 +343,7 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     return row.record
   end
 
-  local function digest_of(series, number)
+  function L.digest_of(series, number)
     local a, b, c = string.byte(series, 10, 12)
     local mixed = (number * 69069 + a * 65536 + b * 256 + c) % 16777216
     return mixed * (mixed * mixed % 16777216)
@@ -335,7 +361,7 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
       lease.ends, lease.ends_wall = L.clock + ttl, L.now + ttl
     end
     lease.members = lease.members + 1
-    lease.digest = (lease.digest + digest_of(row.series, row.number)) % DIGESTS
+    lease.digest = (lease.digest + L.digest_of(row.series, row.number)) % 2 ^ 48
     record.is_changed = true
     if margin < L.bound then L.bound = margin end
   end
@@ -344,7 +370,7 @@ local function add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   function L.part(row)
     local lease = L.lease_of(row)
     lease.members = lease.members - 1
-    lease.digest = (lease.digest - digest_of(row.series, row.number)) % DIGESTS
+    lease.digest = (lease.digest - L.digest_of(row.series, row.number)) % 2 ^ 48
     if row.is_passed_over then lease.passed_over = lease.passed_over - 1 end
     row.record.is_changed = true
     if lease.members == 0 then

@@ -9,31 +9,15 @@
 
 local names, answers, progress = math.floor(#KEYS / 2), {}, { has_written = false }
 
--- Turns an error that a script or Redis raised into an answer. A script that was ended by an error
--- cannot take back its writes, and then the state may be torn.
-local function refusal_of(raised)
-  local text = type(raised) == 'table' and (raised.refusal or raised.err) or tostring(raised)
-  text = string.gsub(text, '[\r\n]', ' ')
-  if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
-  if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
-  if string.find(text, 'data string too short', 1, true) then
-    text = 'SEINPAALCORRUPT a value ends too early'
-  end
-  if progress.has_written then
-    text = string.gsub(text, '^SEINPAALCORRUPT', 'SEINPAALTORN')
-    if string.sub(text, 1, 8) ~= 'SEINPAAL' then text = 'SEINPAALTORN ' .. text end
-  elseif string.sub(text, 1, 8) ~= 'SEINPAAL' then
-    text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$')
-      or 'SEINPAALFAILED ' .. text
-  end
-  return redis.error_reply(text)
-end
-
 for name = 1, names do
   progress.has_written = false
   local ok, answer = pcall(step, name, ARGV[name], progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD,
-    RECORD_SIZE, ROW, ROW_SIZE, note_length, add_records, add_serving, add_general, add_named)
-  if not ok then answer = refusal_of(answer) end
+    RECORD_SIZE, ROW, ROW_SIZE, add_records, add_serving, add_expiry, add_acquire, add_general, add_named)
+  if not ok then
+    local L = { progress = progress }
+    add_records(L)
+    answer = redis.error_reply(L.refusal_of(answer))
+  end
   answers[name] = answer
 
   local is_together = name < 256 and string.byte(ARGV[1], 2) >= 8
@@ -45,7 +29,7 @@ for name = 1, names do
       local ttl = string.sub(argument, 69, 76)
       local cancel = string.sub(argument, 1, 34) .. struct.pack('<BI2', 5, 28) .. string.sub(argument, 38, 57) .. ttl
       pcall(step, before, cancel, progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD, RECORD_SIZE, ROW,
-        ROW_SIZE, note_length, add_records, add_serving, add_general, add_named)
+        ROW_SIZE, add_records, add_serving, add_expiry, add_acquire, add_general, add_named)
     end
     return answers
   end

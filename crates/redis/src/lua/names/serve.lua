@@ -2,16 +2,12 @@
 -- Every call that needs it uses this file, whatever it was asked to do.
 
 local function add_serving(L)
-  local call, pack, read = redis.call, struct.pack, struct.unpack
-  local sub, min, max, floor, format = string.sub, math.min, math.max, math.floor, string.format
-  local UNBOUNDED, SECOND, HALF_DAY = 9007199254740992, 1000000, 43200000000
-  -- The most tickets that one call ends, forgets, passes over or grants; the most series that a
-  -- name remembers; the most reasons of each.
-  local WORK, MOST_REMEMBERED, MOST_REASONS = 128, 65536, 64
-  local RELEASED, EXPIRED, TOO_MANY = 0, 2, 4
-  local NOBODY = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
-  L.work, L.backlog, L.notifications, L.contacts = WORK, false, {}, {}
+  -- The most tickets that one call ends, forgets, passes over or grants.
+  L.work, L.backlog, L.notifications, L.contacts = 128, false, {}, {}
+  L.NOBODY = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+  -- Why tickets are over.
+  L.RELEASED, L.CANCELLED, L.EXPIRED, L.EVICTED, L.TOO_MANY, L.ATTACHED = 0, 1, 2, 3, 4, 5
 
   function L.has_work()
     if L.work == 0 then
@@ -24,35 +20,35 @@ local function add_serving(L)
 
   -- Clients. -------------------------------------------------------------------------------------
 
-  local function channel_of(inbox)
+  function L.channel_of(inbox)
     local start = L.is_sharded and L.key .. ':inbox:' or string.match(L.key, '^[^{]*') .. 'inbox:'
-    return start .. format(string.rep('%02x', 16), string.byte(inbox, 1, 16))
+    return start .. string.format(string.rep('%02x', 16), string.byte(inbox, 1, 16))
   end
 
   -- After a fail-over or a move of the hash slot, clients have to find the new node first. So for 15
   -- seconds no client counts as gone. The first call that misses a listener there starts that time.
-  local function is_settling()
+  function L.is_settling()
     if not L.is_sharded then return false end
     if L.settles == nil then
-      local here, home = call('cluster', 'myid'), call('hget', L.key, 'm')
-      local till = home and sub(home, 1, #here) == here and tonumber(sub(home, #here + 2))
+      local here, home = redis.call('cluster', 'myid'), redis.call('hget', L.key, 'm')
+      local till = home and string.sub(home, 1, #here) == here and tonumber(string.sub(home, #here + 2))
       if not till then
-        till = L.now + 15 * SECOND
-        L.home = here .. ' ' .. format('%.0f', till)
+        till = L.now + 15 * 1000000
+        L.home = here .. ' ' .. string.format('%.0f', till)
       end
-      L.settles = L.now < till and till <= L.now + 15 * SECOND
+      L.settles = L.now < till and till <= L.now + 15 * 1000000
     end
     return L.settles
   end
 
   -- Whether the client of a record can be reached. The one that asks is there. One that has said that
   -- it does not listen yet counts as listening for two seconds.
-  local function listens(record)
+  function L.listens(record)
     local inbox = record.inbox
     if inbox == L.asker or record.grace > L.now or L.is_moving then return true end
     if L.contacts[inbox] == nil then
       local count = L.is_sharded and 'shardnumsub' or 'numsub'
-      L.contacts[inbox] = call('pubsub', count, channel_of(inbox))[2] > 0 or is_settling()
+      L.contacts[inbox] = redis.call('pubsub', count, L.channel_of(inbox))[2] > 0 or L.is_settling()
     end
     return L.contacts[inbox]
   end
@@ -60,7 +56,7 @@ local function add_serving(L)
   -- Notifies the client of a record about a ticket. A later answer of this call about the ticket
   -- takes its notifications back, because they would only repeat it.
   function L.notify(row, what)
-    if row.record.inbox == NOBODY then return end
+    if row.record.inbox == L.NOBODY then return end
     L.notifications[#L.notifications + 1] =
       { ticket = L.ticket_of(row), inbox = row.record.inbox, what = what }
   end
@@ -76,7 +72,8 @@ local function add_serving(L)
   -- No ticket of the series up to this number is granted from now on, for a time.
   function L.remember(record, number, ttl)
     if number > record.last then record.last = number end
-    record.till = max(record.till, L.clock + ttl)
+    record.till = math.max(record.till, L.clock + ttl)
+    if ttl == 0 then L.must_forget = true end
     if record.till > L.remembered then L.remembered = record.till end
     record.is_changed = true
   end
@@ -85,68 +82,68 @@ local function add_serving(L)
   function L.note_reason(record, number, reason)
     local before, after, count = '', '', 0
     for at = 1, #record.reasons, 5 do
-      local other = read('<I4', record.reasons, at)
-      local text = sub(record.reasons, at, at + 4)
+      local other = struct.unpack('<I4', record.reasons, at)
+      local text = string.sub(record.reasons, at, at + 4)
       if other ~= number then count = count + 1 end
       if other < number then before = before .. text elseif other > number then after = after .. text end
     end
-    if reason ~= RELEASED then before, count = before .. pack('<I4B', number, reason), count + 1 end
+    if reason ~= L.RELEASED then before, count = before .. struct.pack('<I4B', number, reason), count + 1 end
     record.reasons, record.is_changed = before .. after, true
-    if count > MOST_REASONS then record.reasons = sub(record.reasons, 6) end
+    if count > 64 then record.reasons = string.sub(record.reasons, 6) end
   end
 
   -- Gives why a ticket that neither holds nor waits is over, or nil if it may still come.
   function L.reason_of(record, number)
     if not record or record.till == 0 then return nil end
     for at = 1, #record.reasons, 5 do
-      local other, reason = read('<I4B', record.reasons, at)
+      local other, reason = struct.unpack('<I4B', record.reasons, at)
       if other == number then return reason end
     end
-    return number <= record.last and RELEASED or nil
+    return number <= record.last and L.RELEASED or nil
   end
 
   -- Slots: ranges as text, eight bytes each. ---------------------------------------------------------
 
   function L.slots_of(row)
-    return row.slots or pack('<I4I4', row.slot, row.slot + row.permits - 1)
+    return row.slots or struct.pack('<I4I4', row.slot, row.slot + row.permits - 1)
   end
 
   -- Stores slots in a row. Most rows have one range, which needs no room of its own.
   function L.set_slots(row, slots)
-    row.slot, row.slots = read('<I4', slots), #slots > 8 and slots or false
+    row.slot, row.slots = struct.unpack('<I4', slots), #slots > 8 and slots or false
   end
 
   function L.clear_free_slots()
     if L.top > 0 then
-      call('zremrangebylex', L.order, '[f', '(g')
+      redis.call('zremrangebylex', L.order, '[f', '(g')
       L.progress.has_written, L.top = true, 0
     end
   end
 
   function L.free_slots(slots)
     for at = 1, #slots, 8 do
-      local first, last = read('<I4I4', slots, at)
+      local first, last = struct.unpack('<I4I4', slots, at)
       if last + 1 == L.top then
         L.top = first
       else
-        L.add(pack('>c1I8I8', 'f', first, last))
+        L.add(struct.pack('>c1I8I8', 'f', first, last))
       end
     end
   end
 
   -- Takes the lowest free slots.
-  local function take_slots(permits)
+  function L.take_slots(permits)
     local slots, from, to, taken = '', nil, nil, 0
     while permits > 0 do
       -- Free slots below the top are in the order. There are none if all below it are held.
       local free = L.held + taken < L.top
-        and call('zrangebylex', L.order, '[f', '(g', 'limit', '0', '1')[1]
+        and redis.call('zrangebylex', L.order, '[f', '(g', 'limit', '0', '1')[1]
       local first, last = L.top, L.top + permits - 1
       if free then
-        local _, low, high = read('>c1I8I8', free)
-        first, last = low, min(high, low + permits - 1)
+        local _, low, high = struct.unpack('>c1I8I8', free)
+        first, last = low, math.min(high, low + permits - 1)
         L.remove(free)
-        if last < high then L.add(pack('>c1I8I8', 'f', last + 1, high)) end
+        if last < high then L.add(struct.pack('>c1I8I8', 'f', last + 1, high)) end
       else
         L.top = last + 1
       end
@@ -154,19 +151,19 @@ local function add_serving(L)
       if to and first == to + 1 then
         to = last
       else
-        if to then slots = slots .. pack('<I4I4', from, to) end
+        if to then slots = slots .. struct.pack('<I4I4', from, to) end
         from, to = first, last
       end
     end
-    return slots .. pack('<I4I4', from, to)
+    return slots .. struct.pack('<I4I4', from, to)
   end
 
   -- Takes permits with a new fence: these slots, or the lowest free ones.
   function L.hold(row, slots)
     if L.held == 0 then L.clear_free_slots() end
-    if slots then L.take_these(slots) else slots = take_slots(row.permits) end
+    if slots then L.take_these(slots) else slots = L.take_slots(row.permits) end
     L.set_slots(row, slots)
-    L.held, L.holders, L.fence = L.held + row.permits, L.holders + 1, max(L.fence + 1, L.now)
+    L.held, L.holders, L.fence = L.held + row.permits, L.holders + 1, math.max(L.fence + 1, L.now)
     row.waits, row.fence = false, L.fence
   end
 
@@ -174,16 +171,16 @@ local function add_serving(L)
   function L.split_slots(slots, some)
     local kept, taken, count = {}, {}, 0
     for i = 1, #slots, 8 do
-      local at, last = read('<I4I4', slots, i)
+      local at, last = struct.unpack('<I4I4', slots, i)
       for j = 1, #some, 8 do
-        local f, l = read('<I4I4', some, j)
-        f, l = max(f, at), min(l, last)
+        local f, l = struct.unpack('<I4I4', some, j)
+        f, l = math.max(f, at), math.min(l, last)
         if f <= l then
-          if at < f then kept[#kept + 1] = pack('<I4I4', at, f - 1) end
-          taken[#taken + 1], count, at = pack('<I4I4', f, l), count + l - f + 1, l + 1
+          if at < f then kept[#kept + 1] = struct.pack('<I4I4', at, f - 1) end
+          taken[#taken + 1], count, at = struct.pack('<I4I4', f, l), count + l - f + 1, l + 1
         end
       end
-      if at <= last then kept[#kept + 1] = pack('<I4I4', at, last) end
+      if at <= last then kept[#kept + 1] = struct.pack('<I4I4', at, last) end
     end
     return table.concat(kept), table.concat(taken), count
   end
@@ -191,7 +188,7 @@ local function add_serving(L)
   -- Leaving. ---------------------------------------------------------------------------------------
 
   function L.place_of(row)
-    return pack('>c1I8c12I4', row.is_passed_over and 'k' or 'q', row.rank + 1000000000, row.series, row.number)
+    return struct.pack('>c1I8c12I4', row.is_passed_over and 'k' or 'q', row.rank + 1000000000, row.series, row.number)
   end
 
   -- Takes a ticket out of everything that has it.
@@ -222,7 +219,7 @@ local function add_serving(L)
   -- ticket, and then stands at the end.
   function L.end_ticket(row, reason)
     L.leave(row)
-    if not row.waits or reason ~= EXPIRED then
+    if not row.waits or reason ~= L.EXPIRED then
       L.close(row, reason)
       L.notify(row, 'e' .. string.char(reason))
     end
@@ -235,112 +232,6 @@ local function add_serving(L)
     if not L.is_pinned then L.limit, L.kind = 1, 0 end
   end
 
-  -- Time. ------------------------------------------------------------------------------------------
-
-  local function rows_under(lease)
-    local found, record = {}, lease.of or lease
-    for _, row in ipairs(L.rows_of(record)) do
-      if not row.is_elsewhere and row.waits == (lease.of ~= nil) then found[#found + 1] = row end
-    end
-    table.sort(found, function(a, b) return L.ticket_of(a) < L.ticket_of(b) end)
-    return found
-  end
-
-  local function end_lease(lease)
-    local found = rows_under(lease)
-    -- Only damage leaves a lease without tickets. It would come up again in every call.
-    if #found == 0 then
-      lease.members, lease.digest = 0, 0
-      if lease.of then lease.of.waiting = false end
-    end
-    for _, row in ipairs(found) do
-      if not L.has_work() then return end
-      L.end_ticket(row, EXPIRED)
-    end
-  end
-
-  -- Gives the leases whose end has come, the first one first.
-  local function ended(which, at)
-    local found = {}
-    for id, record in pairs(L.records) do
-      if record and record.members > 0 and record[which] <= at then
-        found[#found + 1] = { record[which], id, record }
-      end
-      local waiting = record and record.waiting
-      if waiting and waiting[which] <= at then
-        found[#found + 1] = { waiting[which], sub(id, 1, 12) .. '\127\255\255\255', waiting }
-      end
-    end
-    table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
-    return found
-  end
-
-  -- Loads the records of which something may have ended, and notes when the next one may.
-  local function load_due()
-    local members = call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '129')
-    L.due = UNBOUNDED
-    for _, member in ipairs(members) do
-      local _, bound, id = read('>c1I8c16', member)
-      if bound > L.steady then
-        L.due = bound
-        return
-      end
-      local record = L.record_of(id)
-      if record then record.is_changed = true else L.remove(member) end
-    end
-    if #members == 129 then L.due, L.backlog = L.steady, true end
-  end
-
-  -- Ends the leases that have run out. The ledger's clock decides, because it cannot jump. If nobody
-  -- listens at the inbox of a lease, the server's clock decides as well: there is no client whom a
-  -- jump of that clock could hurt (rule 15).
-  function L.expire()
-    if L.due > L.steady then return end
-    load_due()
-    for _, found in ipairs(ended('ends', L.clock)) do
-      if not L.has_work() then break end
-      end_lease(found[3])
-    end
-    for _, found in ipairs(ended('ends_wall', L.now)) do
-      local lease = found[3]
-      local record = lease.of or lease
-      if not L.has_work() then break end
-      if record.inbox ~= NOBODY and listens(record) then
-        lease.ends_wall = L.now + max(lease.ends - L.clock, 1)
-      else
-        end_lease(lease)
-      end
-    end
-  end
-
-  -- Forgets series whose time is over. A name that remembers too many forgets those first whose
-  -- bound is the earliest.
-  local function forget()
-    local found = {}
-    for id, record in pairs(L.records) do
-      if record and record.till > 0 and record.till <= L.clock and not L.is_open(record) then
-        found[#found + 1] = { record.till, id, record }
-      end
-    end
-    table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
-    for _, each in ipairs(found) do
-      if not L.has_work() then return end
-      local record = each[3]
-      record.last, record.till, record.reasons, record.is_changed = 0, 0, '', true
-    end
-  end
-
-  function L.forget_excess()
-    local excess = call('hlen', L.key) - MOST_REMEMBERED
-    if excess <= 0 then return end
-    for _, member in ipairs(call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '16')) do
-      local record = L.record_of(sub(member, 10))
-      if record and not L.is_open(record) and record.members == 0 and not record.waiting then
-        record.last, record.till, record.reasons, record.is_changed = 0, 0, '', true
-      end
-    end
-  end
-
   -- The order of service. --------------------------------------------------------------------------
 
   function L.admits()
@@ -350,9 +241,9 @@ local function add_serving(L)
   -- Gives the first waiter that is not passed over.
   function L.first_waiter()
     if L.waiting == 0 then return nil end
-    local member = call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1]
+    local member = redis.call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1]
     if not member then return nil end
-    local _, _, series, number = read('>c1I8c12I4', member)
+    local _, _, series, number = struct.unpack('>c1I8c12I4', member)
     local row = L.find(series, number)
     if not row or not row.waits then L.damaged('a waiter that is listed is not there') end
     return row
@@ -361,13 +252,13 @@ local function add_serving(L)
   -- Whether a waiter cannot be served at all, and then what becomes of it.
   function L.unfit(row)
     if row.permits > L.limit then return 'end' end
-    if row.record.inbox ~= NOBODY and not listens(row.record) then return 'pass' end
+    if row.record.inbox ~= L.NOBODY and not L.listens(row.record) then return 'pass' end
   end
 
   -- Ends a waiter that could never be served, or takes one that cannot be reached out of the order of
   -- service until its client is heard from.
   function L.pass_over(row, what)
-    if what == 'end' then return L.end_ticket(row, TOO_MANY) end
+    if what == 'end' then return L.end_ticket(row, L.TOO_MANY) end
     L.remove(L.place_of(row))
     row.is_passed_over = true
     row.record.waiting.passed_over = row.record.waiting.passed_over + 1
@@ -385,11 +276,11 @@ local function add_serving(L)
     L.hold(row, slots)
     L.join(row, row.ttl, row.margin)
     if record.members == 1 then
-      record.ends, record.ends_wall = min(record.ends, waiting.ends), min(record.ends_wall, waiting.ends_wall)
+      record.ends, record.ends_wall = math.min(record.ends, waiting.ends), math.min(record.ends_wall, waiting.ends_wall)
     end
     L.touch(row)
     L.remember(record, row.number, row.ttl)
-    L.notify(row, 'g' .. pack('<dI4', row.fence, L.limit) .. L.slots_of(row))
+    L.notify(row, 'g' .. struct.pack('<dI4', row.fence, L.limit) .. L.slots_of(row))
   end
 
   -- Grants to the waiters in their order, for as long as permits suffice (rules 5 and 8).
@@ -406,7 +297,7 @@ local function add_serving(L)
   end
 
   function L.expire_and_grant()
-    L.expire()
+    if L.expire then L.expire() end
     L.serve()
   end
 
@@ -414,90 +305,90 @@ local function add_serving(L)
 
   -- Gives when the first lease ends, or a later time if that is more than the bound away. The bounds
   -- in the order may be too early, so those that come within that time are looked at.
-  local function first_end()
+  function L.first_end()
     local first = L.due - L.steady
     for id, record in pairs(L.records) do
       if record and record.is_changed then
-        if record.members > 0 then first = min(first, record.ends - L.clock) end
-        if record.waiting then first = min(first, record.waiting.ends - L.clock) end
+        if record.members > 0 then first = math.min(first, record.ends - L.clock) end
+        if record.waiting then first = math.min(first, record.waiting.ends - L.clock) end
       end
     end
     if first >= L.bound then return first end
-    first = UNBOUNDED
+    first = 2 ^ 53
     for id, record in pairs(L.records) do
       if record then
-        if record.members > 0 then first = min(first, record.ends - L.clock) end
-        if record.waiting then first = min(first, record.waiting.ends - L.clock) end
+        if record.members > 0 then first = math.min(first, record.ends - L.clock) end
+        if record.waiting then first = math.min(first, record.waiting.ends - L.clock) end
       end
     end
-    for _, member in ipairs(call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '65')) do
-      local _, bound, id = read('>c1I8c16', member)
-      if bound - L.steady >= min(first, L.bound) then break end
+    for _, member in ipairs(redis.call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '65')) do
+      local _, bound, id = struct.unpack('>c1I8c16', member)
+      if bound - L.steady >= math.min(first, L.bound) then break end
       local record = L.record_of(id)
       if record then
-        if record.members > 0 then first = min(first, record.ends - L.clock) end
-        if record.waiting then first = min(first, record.waiting.ends - L.clock) end
+        if record.members > 0 then first = math.min(first, record.ends - L.clock) end
+        if record.waiting then first = math.min(first, record.waiting.ends - L.clock) end
       end
     end
     return first
   end
 
   -- Gives after how long the sender should look again, or -1 if the next waiter is not the sender's.
-  local function look_in()
-    if L.waiting == 0 or L.asker == NOBODY then return -1 end
+  function L.look_in()
+    if L.waiting == 0 or L.asker == L.NOBODY then return -1 end
     local row = L.first_waiter()
     if not row or row.record.inbox ~= L.asker then return -1 end
-    local first, guarded = first_end(), L.guard and L.guard(L.now) or 0
-    if guarded > 0 then first = min(first, guarded) end
-    return max(min(first, L.bound), 1)
+    local first, guarded = L.first_end(), L.guard and L.guard(L.now) or 0
+    if guarded > 0 then first = math.min(first, guarded) end
+    return math.max(math.min(first, L.bound), 1)
   end
 
   -- The keys outlive every lease by half a day or more, so that no smaller step of the clock ends one.
   -- A name that is not in use goes with what it remembers, unless it is used often: then its keys keep
   -- their expiry. What an operator has set stays.
-  local function expiry(is_idle)
+  function L.expiry(is_idle)
     if L.is_pinned or L.is_paused then
       local had = L.deadline > 0
       L.deadline = 0
       return had and 'never'
     end
-    local need, most, left = 3 * HALF_DAY, UNBOUNDED, L.deadline - L.now
+    local need, most, left = 3 * 43200000000, 2 ^ 53, L.deadline - L.now
     if is_idle then
-      need = max(L.remembered - L.clock, 0)
-      if L.fence >= L.now and L.fence <= L.now + 2 * HALF_DAY then need = max(need, L.fence - L.now + 1) end
-      if L.uses < 16 then most = need + HALF_DAY end
+      need = math.max(L.remembered - L.clock, 0)
+      if L.fence >= L.now and L.fence <= L.now + 2 * 43200000000 then need = math.max(need, L.fence - L.now + 1) end
+      if L.uses < 16 then most = need + 43200000000 end
     end
     if left >= need and left <= most and L.deadline > 0 then return nil end
-    L.uses = min(L.uses + 1, 16)
-    L.deadline = L.now + need + (is_idle and SECOND or HALF_DAY)
-    return format('%d', floor((L.deadline - L.now) / 1000))
+    L.uses = math.min(L.uses + 1, 16)
+    L.deadline = L.now + need + (is_idle and 1000000 or 43200000000)
+    return string.format('%d', math.floor((L.deadline - L.now) / 1000))
   end
 
-  local function write_header()
+  function L.write_header()
     local trailer = ''
-    if L.shift > 0 or L.arrival >= L.clock then trailer = pack('<dd', L.shift, L.arrival) end
+    if L.shift > 0 or L.arrival >= L.clock then trailer = struct.pack('<dd', L.shift, L.arrival) end
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)
-    return pack('<BBBBI4I4I4I4I4ddddddd', L.version, L.kind, flags, L.uses, L.limit, L.held, L.holders,
+    return struct.pack('<BBBBI4I4I4I4I4ddddddd', L.version, L.kind, flags, L.uses, L.limit, L.held, L.holders,
       L.waiting, L.top, L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered) .. trailer
   end
 
-  local function write(is_idle)
+  function L.write(is_idle)
     local fields, gone = { 'h', '' }, {}
     L.collect(fields, gone)
     if is_idle and not (L.is_pinned or L.is_paused) and #fields == 2
-        and (L.is_new or not (L.fence >= L.now and L.fence <= L.now + 2 * HALF_DAY)) then
+        and (L.is_new or not (L.fence >= L.now and L.fence <= L.now + 2 * 43200000000)) then
       -- This call leaves no record. There may be others, which it has not read.
       if #gone > 0 and not L.is_new then
-        call('hdel', L.key, (unpack or table.unpack)(gone))
+        redis.call('hdel', L.key, (unpack or table.unpack)(gone))
         L.progress.has_written, gone = true, {}
       end
-      if L.is_new or call('hlen', L.key) - L.extra_fields() <= 1 then
-        if not L.is_new or L.progress.has_written then call('unlink', L.key, L.order) end
+      if L.is_new or redis.call('hlen', L.key) - L.extra_fields() <= 1 then
+        if not L.is_new or L.progress.has_written then redis.call('unlink', L.key, L.order) end
         return
       end
     end
-    local expires = expiry(is_idle)
+    local expires = L.expiry(is_idle)
     for name, value in pairs(L.settings) do
       if value == '' then
         gone[#gone + 1] = name
@@ -506,30 +397,30 @@ local function add_serving(L)
       end
     end
     if L.is_sharded and L.is_new then
-      L.home = call('cluster', 'myid') .. ' 0'
+      L.home = redis.call('cluster', 'myid') .. ' 0'
       L.add('z')
     end
     if L.home then fields[#fields + 1], fields[#fields + 2] = 'm', L.home end
-    fields[2] = write_header()
+    fields[2] = L.write_header()
     local unpack = unpack or table.unpack
     for from = 1, #fields, 1000 do
-      L.write_first('hset', L.key, unpack(fields, from, min(from + 999, #fields)))
+      L.write_first('hset', L.key, unpack(fields, from, math.min(from + 999, #fields)))
     end
-    for from = 1, #gone, 1000 do call('hdel', L.key, unpack(gone, from, min(from + 999, #gone))) end
+    for from = 1, #gone, 1000 do redis.call('hdel', L.key, unpack(gone, from, math.min(from + 999, #gone))) end
     if expires == 'never' then
-      call('persist', L.key)
-      call('persist', L.order)
+      redis.call('persist', L.key)
+      redis.call('persist', L.order)
     elseif expires then
-      call('pexpire', L.key, expires)
-      call('pexpire', L.order, expires)
+      redis.call('pexpire', L.key, expires)
+      redis.call('pexpire', L.order, expires)
     elseif L.is_order_new and L.deadline > 0 then
-      call('pexpire', L.order, format('%d', max(floor((L.deadline - L.now) / 1000), 1)))
+      redis.call('pexpire', L.order, string.format('%d', math.max(math.floor((L.deadline - L.now) / 1000), 1)))
     end
   end
 
   -- Fields of the hash besides the header and the records.
   function L.extra_fields()
-    local fields, count = call('hmget', L.key, 's', 'p', 'n', 'r', 'm'), 0
+    local fields, count = redis.call('hmget', L.key, 's', 'p', 'n', 'r', 'm'), 0
     for i = 1, 5 do if fields[i] then count = count + 1 end end
     return count
   end
@@ -537,31 +428,20 @@ local function add_serving(L)
   -- Ends the call: forgets, writes, notifies. Gives the start of the answer.
   function L.finish()
     L.take_over()
-    forget()
+    if L.must_forget and not L.forget then L.add_expiry(L) end
+    if L.forget then L.forget() end
     local is_idle = L.held + L.waiting == 0
-    local look_again = look_in()
+    local look_again = L.look_in()
     if is_idle then
-      L.bound = UNBOUNDED
+      L.bound = 2 ^ 53
       L.drop_terms()
       L.clear_free_slots()
     end
-    write(is_idle)
+    L.write(is_idle)
     local publish = L.is_sharded and 'spublish' or 'publish'
     for _, each in ipairs(L.notifications) do
-      redis.pcall(publish, channel_of(each.inbox), each.ticket .. each.what .. L.key)
+      redis.pcall(publish, L.channel_of(each.inbox), each.ticket .. each.what .. L.key)
     end
-    return pack('<Bdd', L.backlog and 1 or 0, L.now, look_again)
+    return struct.pack('<Bdd', L.backlog and 1 or 0, L.now, look_again)
   end
-end
-
--- Adds the length of a hold to the last seven, which are codes of seven bits in one number. A code is
--- the three highest bits of the length. They are only for display, so a busy name notes one release a
--- second: the first call of a second, if it is a release.
-local function note_length(text, took)
-  local code, recent = 1, text and struct.unpack('<d', text) or 0
-  if took >= 256 then
-    local m, e = math.frexp(took)
-    code = math.min((e - 9) * 4 + math.floor(m * 8) - 2, 127)
-  end
-  return struct.pack('<d', recent % 4398046511104 * 128 + code)
 end
