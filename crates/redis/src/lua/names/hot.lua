@@ -12,6 +12,7 @@
 -- formats.
 
 local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
+local HEXADECIMAL = '%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x'
 local names, answers = #KEYS / 2, nil
 if guard then names = names - 0.5 end
 
@@ -40,30 +41,21 @@ for name = 1, names do
   local field = 'l' .. own
   local found = call('hmget', key, 'h', field)
   local head, text = found[1], found[2]
-  local kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
-    remembered, trailer_at
-  local shift, arrival = 0, 0
-  if head and #head >= HEAD_SIZE then
-    version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due,
-      deadline, remembered, trailer_at = read(HEAD, head)
-    if #head >= trailer_at then shift, arrival = read('<dd', head, trailer_at) end
-  else
-    version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
-      remembered = VERSION, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2 ^ 53, 2 ^ 53, 0, 0
-    if head then
-      version = string.byte(head) or 0
-      refusal = 'SEINPAALCORRUPT the header is too short'
-    elseif call('exists', key) == 1 then
-      refusal = 'SEINPAALCORRUPT the hash has no header'
-    else
-      -- Members that a lost hash has left behind would be taken for slots and waiters of this name.
-      call('unlink', order)
-    end
-  end
-  if version ~= VERSION then
-    refusal = version > 11 and version < 64 and 'SEINPAALFORMAT the name is kept in another format'
+  if not head then
+    if call('exists', key) == 1 then refusal = 'SEINPAALCORRUPT the hash has no header' end
+    -- Members that a lost hash has left behind would be taken for slots and waiters of this name.
+    if not refusal then call('unlink', order) end
+  elseif string.byte(head) ~= VERSION or #head < HEAD_SIZE then
+    version = string.byte(head) or 0
+    refusal = version > 11 and version < 64 and version ~= VERSION
+      and 'SEINPAALFORMAT the name is kept in another format'
       or 'SEINPAALCORRUPT the header cannot be read'
+    head = nil
   end
+  local _, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
+    remembered, trailer_at = read(HEAD, head or NEW_HEAD)
+  local shift, arrival = 0, 0
+  if head and #head >= trailer_at then shift, arrival = read('<dd', head, trailer_at) end
   -- Nearly always a limit is stated, and nothing is configured. That is 4.
   local is_pinned, is_stated, is_plain = false, flags == 4, true
   if flags ~= 4 and flags > 0 then
@@ -78,11 +70,19 @@ for name = 1, names do
   if seen > fence then fence = seen end
 
   -- The record under way. `tail` is what follows its fixed part; the rows begin at `first_row`.
-  local inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags,
-    about_size, reasons_size, tail, first_row
-  -- Whether the locals above have the record `own`; whether it was changed; the earliest new end in it,
-  -- of which the order may have to know.
-  local in_hand, is_changed, earliest = false, false, nil
+  if text and #text < RECORD_SIZE then refusal, text = 'SEINPAALCORRUPT a record is too short', nil end
+  local inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
+    reasons_size, tail_at = read(RECORD, text or NEW_RECORD)
+  local tail, first_row = '', 1
+  if text then
+    tail, first_row = sub(text, tail_at), about_size + reasons_size + 1
+    if record_flags > 0 then
+      first_row = first_row + (record_flags % 2 == 1 and 26 or 0) + (record_flags >= 2 and 8 or 0)
+    end
+  end
+  -- Whether the locals have the record `own`; whether it was changed; the earliest new end in it, of which
+  -- the order may have to know.
+  local in_hand, is_changed, earliest = true, false, 2 ^ 53
   -- Records that were changed and put away, as text: the only one, or all by their ids. Members that are
   -- to be added to the order and removed from it, and free slots for it.
   local only, texts, adds, removes, free
@@ -91,10 +91,15 @@ for name = 1, names do
   local first_id, has_written, is_order_new = own, false, not head
   -- Whether the call does nothing but grow the name.
   local grows = op ~= nil
+  -- The waiter of this call, as the order lists it; after how long to look again; who is to be notified of
+  -- what.
+  local mine, look, notifications = nil, -1, nil
   -- What the functions have to do next, and the start of the answer once they have ended the call.
   local L, task, start
   local replies, reply, is_over = '', nil, op == nil
-  if due <= steady or waiting > 0 and held < limit or not op then task = 'expire_and_grant' end
+  if due <= steady or waiting > 0 and held < limit or not op then
+    task, in_hand = 'expire_and_grant', false
+  end
 
   repeat
     if refusal then
@@ -136,10 +141,13 @@ for name = 1, names do
         if not L.told then add_acquire(L) end
         if task ~= 'look' and task ~= 'want' and not L.release then add_general(L) end
       end
+      if arrival > L.arrival then L.arrival = arrival end
+      if notifications then L.earlier, notifications = notifications, nil end
       local ok, got = pcall(L.run, task, argument, at - 16, to, stated_below, free, adds, removes)
       stated_below, free, adds, removes = nil, nil, nil, nil
       kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated =
         L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
+      arrival = L.arrival
       if not ok then
         refusal, is_over = L.refusal_of(got), true
       elseif task == 'finish' then
@@ -153,48 +161,38 @@ for name = 1, names do
       if not in_hand then
         -- Takes a record up: as it came with the header, as it was put away, as the functions have it, or
         -- from the server.
-        local record = text
-        is_changed, earliest, in_hand = false, nil, true
-        if texts or only or own ~= first_id then
-          local of_functions
-          record = texts and texts[own]
-          if only and own == first_id then record, only = only, nil end
-          is_changed = record ~= nil
-          if not record and L then
-            of_functions = L.records[own]
-            if of_functions then record, is_changed = L.text_of(of_functions), of_functions.is_changed end
-            L.records[own] = nil
-          end
-          if not record and of_functions == nil then
-            record = own == first_id and text or own ~= first_id and call('hget', key, 'l' .. own)
-          end
-          if texts then texts[own] = nil end
+        local record, of_functions = texts and texts[own], nil
+        earliest, in_hand = 2 ^ 53, true
+        if only and own == first_id then record, only = only, nil end
+        is_changed = record ~= nil
+        if not record and L then
+          of_functions = L.records[own]
+          if of_functions then record, is_changed = L.text_of(of_functions), of_functions.is_changed end
+          L.records[own] = nil
         end
+        if not record and of_functions == nil then
+          record = own == first_id and text or own ~= first_id and call('hget', key, 'l' .. own)
+        end
+        if texts then texts[own] = nil end
+        if record and #record < RECORD_SIZE then
+          refusal, record = 'SEINPAALCORRUPT a record is too short', nil
+        end
+        inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
+          reasons_size, tail_at = read(RECORD, record or NEW_RECORD)
+        tail, first_row = '', 1
         if record then
-          if #record < RECORD_SIZE then
-            refusal = 'SEINPAALCORRUPT a record is too short'
-            record = string.rep('\0', RECORD_SIZE)
-          end
-          inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
-            reasons_size, first_row = read(RECORD, record)
-          tail = sub(record, first_row)
-          first_row = about_size + reasons_size + 1
+          tail, first_row = sub(record, tail_at), about_size + reasons_size + 1
           if record_flags > 0 then
             first_row = first_row + (record_flags % 2 == 1 and 26 or 0) + (record_flags >= 2 and 8 or 0)
           end
-        else
-          inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
-            reasons_size, tail, first_row = asker, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', 1
         end
       end
 
       if op == 1 then
         local number, its_kind, rule, wants, permits, asked, ttl, margin, not_after, most, priority,
           waiter_ttl, about_at = read('<I4BBBI4I4ddddbd', argument, at)
-        if permits < 1 or permits > 1000000000 or asked > 1000000000 or rule > 4 or priority > 100
-            or priority < -100 or not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0
-              and waiter_ttl >= 100000 and waiter_ttl <= 86400000000)
-            or to - about_at > 4096 and wants % 2 == 0 then
+        if permits < 1 or permits > 1000000000 or not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0)
+            or asked > 1000000000 or rule > 4 or to - about_at > 4096 and wants % 2 == 0 then
           refusal = 'SEINPAALARGUMENT an acquire'
         elseif now > not_after then
           reply = '\7'
@@ -214,7 +212,8 @@ for name = 1, names do
             reply = pack('<BI4I4B', 5, limit, asked, is_pinned and 1 or 0)
           elseif permits > in_force and in_force > 0 then
             reply = pack('<BI4I4', 6, permits, in_force)
-          elseif waiting > 0 or not is_plain or wants > 0 or guard and guard(now) > 0 then
+          elseif not is_plain or wants > 0 or guard and guard(now) > 0
+              or waiting > 0 and (held < limit or rule == 3 or in_force ~= limit or most < 0) then
             task = 'want'
           else
             -- A limit that is set, or is the first one, stays stated even if this request is refused.
@@ -269,7 +268,7 @@ for name = 1, names do
               end
               if members == 0 then
                 ends, ends_wall = clock + ttl, now + ttl
-                if listed == 0 or steady + ttl < listed then earliest = steady + ttl end
+                if steady + ttl < earliest then earliest = steady + ttl end
               end
               if options % 2 == 0 then
                 -- The client does not listen yet.
@@ -288,8 +287,55 @@ for name = 1, names do
               tail = tail .. pack(ROW, number, row_flags, #more, permits, fence, slot) .. more
               reply = pack('<BdI4dI2I4I4I2', 1, fence, limit, ends > clock and ends - clock or 0, 1, slot,
                 slot + permits - 1, 0)
-            elseif not reply then
-              task = 'want' -- it waits, or gets slots in several ranges
+            elseif reply then
+              -- Refused.
+            elseif held < in_force or waiting >= most or #tail >= first_row and (inbox ~= asker
+                or record_flags % 2 == 1) or priority > 100 or priority < -100
+                or not (waiter_ttl >= 100000 and waiter_ttl <= 86400000000) then
+              -- There are slots in several pieces, waiters that cannot be reached may stand before it, or it
+              -- is refused.
+              task = 'want'
+            else
+              -- It waits, under a lease of the series' waiters, which is new. Its rank is its arrival, earlier
+              -- by ten seconds for each step of priority.
+              kind = its_kind
+              if not is_pinned then
+                is_stated, limit = true, in_force
+              elseif is_new then
+                is_stated, stated_below = true, asked
+              end
+              local about, more, row_flags = sub(argument, about_at, to), '', 1
+              if #tail < first_row then
+                inbox, shared_ttl = asker, ttl
+                if about ~= sub(tail, 1, about_size) then
+                  tail = about .. sub(tail, about_size + 1)
+                  first_row = first_row + #about - about_size
+                  about_size = #about
+                end
+              else
+                if ttl ~= shared_ttl then row_flags, more = 33, pack('<d', ttl) end
+                if about ~= sub(tail, 1, about_size) then row_flags = row_flags + 64 end
+              end
+              arrival = arrival < clock and clock or arrival + 1
+              local rank = arrival - priority * 10000000
+              more = more .. pack('<db', margin, priority)
+              if row_flags >= 64 then more = more .. about end
+              local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
+              local part = pack('<dddBB', clock + waiter_ttl, now + waiter_ttl,
+                mixed * (mixed * mixed % 16777216) % 281474976710656, 1, 0)
+              -- A client that does not listen yet counts as listening for two seconds.
+              if options % 2 == 0 then part = part .. pack('<d', now + 2000000) end
+              tail = sub(tail, 1, about_size + reasons_size) .. part .. sub(tail, first_row)
+                .. pack(ROW, number, row_flags, #more, permits, rank, 0) .. more
+              record_flags, first_row = options % 2 == 0 and 3 or 1, about_size + reasons_size + #part + 1
+              if margin > waiter_ttl / 2 then margin = math.floor(waiter_ttl / 2) end
+              if margin < bound then bound = margin end
+              if steady + waiter_ttl < earliest then earliest = steady + waiter_ttl end
+              mine = pack('>c1I8c12I4', 'q', rank + 1000000000, own, number)
+              adds = adds or {}
+              adds[#adds + 1], adds[#adds + 2] = '0', mine
+              waiting, is_changed = waiting + 1, true
+              reply = pack('<BI4I4', 2, waiting, limit)
             end
           end
         end
@@ -315,7 +361,7 @@ for name = 1, names do
           else
             ends, ends_wall, is_changed, grows = clock + ttl, now + ttl, true, false
             if margin < bound then bound = margin end
-            if steady + ttl < listed then earliest = steady + ttl end
+            if steady + ttl < earliest then earliest = steady + ttl end
             reply = pack('<BdI2BdI2I4I4I2', 13, ttl, 1, 1, its_fence, 1, slot, slot + permits - 1, 0)
           end
         elseif to > at + 3 or now % 1000000 < now - wall then
@@ -326,7 +372,7 @@ for name = 1, names do
           members, digest = members - 1, (digest - mixed * (mixed * mixed % 16777216)) % 281474976710656
           if clock + shared_ttl > till then till = clock + shared_ttl end
           if till > remembered then remembered = till end
-          if members == 0 and steady + till - clock < listed then earliest = steady + till - clock end
+          if members == 0 and steady + till - clock < earliest then earliest = steady + till - clock end
           is_changed, grows = true, false
           if held == permits then
             if held < top then
@@ -345,7 +391,82 @@ for name = 1, names do
           end
           holders = holders - 1
           reply = '\14\0\0\0\0'
-          if waiting > 0 then task = 'serve' end
+          if waiting > 0 then
+            -- Grants to the first waiter, if nothing about it is unusual. The functions do the rest.
+            task = 'serve'
+            local member = is_plain and not guard and not mine
+              and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
+            local heir = member and sub(member, 10, 21) .. '\0\0\0\0'
+            local record = heir and heir ~= own and not L and not (texts and texts[heir])
+              and (heir ~= first_id or not only) and call('hget', key, 'l' .. heir)
+            if record and #record > RECORD_SIZE then
+              local its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest, its_members, its_listed,
+                its_flags, its_about, its_reasons, part_at = read(RECORD, record)
+              part_at = part_at + its_about + its_reasons
+              local channel = (options % 4 >= 2 and key .. ':inbox:' or string.match(key, '^[^{]*') .. 'inbox:')
+                .. string.format(HEXADECIMAL, string.byte(its_inbox, 1, 16))
+              local is_there = its_flags == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
+                and call('pubsub', options % 4 >= 2 and 'shardnumsub' or 'numsub', channel)[2] > 0
+              if is_there then
+                local w_ends, w_wall, w_digest, w_members, passed_over, rows_at = read('<dddBB', record, part_at)
+                local wanted, at_row = read('>I4', member, 22), rows_at
+                local his_number, his_flags, his_more, his_permits, rank, _, his_after
+                repeat
+                  his_number, his_flags, his_more, his_permits, rank, _, his_after = read(ROW, record, at_row)
+                  if his_number == wanted and his_flags % 16 < 4 then break end
+                  at_row = his_after + his_more
+                until false
+                -- Slots that are free at the top, in one piece.
+                if (his_flags == 1 or his_flags == 65) and his_permits <= limit - held and held == top and not free then
+                  local margin = read('<d', record, his_after)
+                  fence = fence < now and now or fence + 1
+                  local mixed = (wanted * 69069 + read('>I3', heir, 10)) % 16777216
+                  mixed = mixed * (mixed * mixed % 16777216)
+                  its_digest = (its_digest + mixed) % 281474976710656
+                  if its_members == 0 then
+                    -- It has not been heard from since it last renewed its place, so its lease ends no later
+                    -- than the place would have (rule 8).
+                    its_ends, its_wall = clock + its_ttl, now + its_ttl
+                    if w_ends < its_ends then its_ends = w_ends end
+                    if w_wall < its_wall then its_wall = w_wall end
+                    local first_end = steady + math.min(its_ends - clock, its_wall - now)
+                    if first_end < its_listed then
+                      adds = adds or {}
+                      adds[#adds + 1], adds[#adds + 2] = '0', pack('>c1I8c16', 'e', first_end, heir)
+                      removes = removes or {}
+                      removes[#removes + 1] = pack('>c1I8c16', 'e', its_listed, heir)
+                      its_listed = first_end
+                      if first_end < due then due = first_end end
+                    end
+                  end
+                  if wanted > its_last then its_last = wanted end
+                  if clock + its_ttl > its_till then its_till = clock + its_ttl end
+                  if its_till > remembered then remembered = its_till end
+                  if margin < bound then bound = margin end
+                  local part = ''
+                  if w_members > 1 then
+                    part = pack('<dddBB', w_ends, w_wall, (w_digest - mixed) % 281474976710656, w_members - 1, passed_over)
+                  end
+                  texts = texts or {}
+                  texts[heir] = pack(RECORD, its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest,
+                    its_members + 1, its_listed, w_members > 1 and 1 or 0, its_about, its_reasons)
+                    .. sub(record, RECORD_SIZE + 1, part_at - 1) .. part .. sub(record, rows_at, at_row - 1)
+                    .. sub(record, his_after + his_more)
+                    .. pack(ROW, wanted, his_flags - 1, his_more - 9, his_permits, fence, top)
+                    .. sub(record, his_after + 9, his_after + his_more - 1)
+                  call('zrem', order, member)
+                  has_written, waiting, holders = true, waiting - 1, holders + 1
+                  notifications = notifications or {}
+                  notifications[#notifications + 1] = channel
+                  notifications[#notifications + 1] = sub(member, 10) .. 'g'
+                    .. pack('<dI4I4I4', fence, limit, top, top + his_permits - 1) .. key
+                  held, top = held + his_permits, top + his_permits
+                  task = nil
+                  if waiting > 0 and held < limit then task = 'serve' end
+                end
+              end
+            end
+          end
         end
       elseif op == 3 then
         -- Renew all tickets of a lease, if client and server agree on which these are.
@@ -361,7 +482,7 @@ for name = 1, names do
         else
           ends, ends_wall, is_changed, grows = clock + ttl, now + ttl, true, false
           if margin < bound then bound = margin end
-          if steady + ttl < listed then earliest = steady + ttl end
+          if steady + ttl < earliest then earliest = steady + ttl end
           reply = pack('<BdI2', 10, ttl, 0)
         end
       elseif op == 5 then
@@ -378,7 +499,7 @@ for name = 1, names do
     if task == 'skip' then
       task = nil
     elseif not task then
-      if reply then replies, reply = replies .. reply, nil end
+      if reply then replies, reply = replies == '' and reply or replies .. reply, nil end
       if to >= size_of_argument then
         is_over = true
       else
@@ -390,7 +511,7 @@ for name = 1, names do
 
     -- Puts the record away, if the next step is about another one.
     if in_hand and (is_over or task or next_id ~= own) then
-      if earliest and (listed == 0 or earliest < listed) then
+      if earliest < listed or listed == 0 and earliest < 2 ^ 53 then
         if listed > 0 then
           removes = removes or {}
           removes[#removes + 1] = pack('>c1I8c16', 'e', listed, own)
@@ -415,9 +536,20 @@ for name = 1, names do
       in_hand = false
     end
     own = next_id
-    if is_over and not start and not task and not refusal
-        and (L or waiting > 0 or held == 0 and not only and not texts) then
-      task = 'finish'
+    if is_over and not start and not task and not refusal then
+      if L or held + waiting == 0 and not only and not texts then
+        task = 'finish'
+      elseif waiting > 0 and asker ~= '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' then
+        -- The sender looks again in time if the first waiter is its own. All series of a session begin like
+        -- its inbox.
+        local first = waiting > (mine and 1 or 0) and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
+        if mine and (not first or mine < first) then
+          look = bound
+          if due - steady < bound or guard then task = 'finish' end
+        elseif first and sub(first, 10, 17) == sub(asker, 1, 8) then
+          task = 'finish'
+        end
+      end
     end
   until is_over and not task
 
@@ -427,8 +559,8 @@ for name = 1, names do
   elseif start then
     answer = start .. replies
   else
-    -- Nobody waits. Writes the header, and the records that were changed.
-    local is_idle, expires = held == 0, nil
+    -- Writes the header, and the records that were changed.
+    local is_idle, expires = held + waiting == 0, nil
     if is_idle then
       bound, is_stated = 2 ^ 53, false
       if not is_pinned then kind, limit = 0, 1 end
@@ -454,32 +586,32 @@ for name = 1, names do
       due, deadline, remembered)
     if shift > 0 or arrival >= clock then head = head .. pack('<dd', shift, arrival) end
 
+    local refused
+    local fields = only and not texts and not stated_below or { 'h', head }
+    if fields == true then
+      refused = redis.pcall('hset', key, 'h', head, field, only)
+    else
+      if only then fields[3], fields[4] = field, only end
+      for id, record in pairs(texts or {}) do
+        fields[#fields + 1] = 'l' .. id
+        fields[#fields + 1] = record
+      end
+      if stated_below then
+        fields[#fields + 1] = 's'
+        fields[#fields + 1] = pack('<I4', stated_below)
+      end
+      refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
+    end
     -- A server without free memory refuses the first write. If the call does more than grow the name, that
     -- has to succeed: after a removal, Redis lets every write of a script pass.
-    for try = 1, 2 do
-      local refused
-      if only and not texts and not stated_below then
-        refused = redis.pcall('hset', key, 'h', head, 'l' .. first_id, only)
-      else
-        local fields = { 'h', head }
-        if only then fields[3], fields[4] = 'l' .. first_id, only end
-        for id, record in pairs(texts or {}) do
-          fields[#fields + 1] = 'l' .. id
-          fields[#fields + 1] = record
-        end
-        if stated_below then
-          fields[#fields + 1] = 's'
-          fields[#fields + 1] = pack('<I4', stated_below)
-        end
-        refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
-      end
-      if type(refused) ~= 'table' then break end
-      if grows or has_written or try == 2 then
-        refusal = string.find(refused.err, 'OOM', 1, true) and 'SEINPAALOOM the server has no memory left'
-          or (string.gsub(refused.err, '^%-', ''))
-        break
-      end
+    if type(refused) == 'table' and not grows and not has_written then
       call('hdel', key, '-')
+      if fields == true then fields = { 'h', head, field, only } end
+      refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
+    end
+    if type(refused) == 'table' then
+      refusal = string.find(refused.err, 'OOM', 1, true) and 'SEINPAALOOM the server has no memory left'
+        or (string.gsub(refused.err, '^%-', ''))
     end
     if refusal then
       answer = redis.error_reply(refusal)
@@ -497,7 +629,10 @@ for name = 1, names do
       elseif is_order_new and deadline > 0 then
         call('pexpire', order, string.format('%d', math.max(math.floor((deadline - now) / 1000), 1)))
       end
-      answer = pack('<Bdd', 0, now, -1) .. replies
+      for i = 1, notifications and #notifications or 0, 2 do
+        redis.pcall(options % 4 >= 2 and 'spublish' or 'publish', notifications[i], notifications[i + 1])
+      end
+      answer = pack('<Bdd', 0, now, look) .. replies
     end
   end
   if names == 1 then return answer end

@@ -48,3 +48,7 @@ local ROW, ROW_SIZE = '<I4BI2I4dI4', 23
 -- follow its margin and its priority, before the slots.
 
 -- The client splits its tickets, so a lease has at most 64.
+
+-- The header of a name that is new, and a record that is. (The bytes 64 and 67 are of 2^53.)
+local NEW_HEAD = '\30\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\64\67\0\0\0\0\0\0\64\67\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+local NEW_RECORD = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

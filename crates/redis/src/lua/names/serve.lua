@@ -439,6 +439,7 @@ local function add_serving(L)
     end
     L.write(is_idle)
     local publish = L.is_sharded and 'spublish' or 'publish'
+    for i = 1, L.earlier and #L.earlier or 0, 2 do redis.pcall(publish, L.earlier[i], L.earlier[i + 1]) end
     for _, each in ipairs(L.notifications) do
       redis.pcall(publish, L.channel_of(each.inbox), each.ticket .. each.what .. L.key)
     end
