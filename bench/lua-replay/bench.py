@@ -45,7 +45,7 @@ def digest(series, n):
 class Client:
     def __init__(s, k, listens=1):
         s.inbox = hashlib.md5(b'inbox%d' % k).digest(); s.series = hashlib.md5(b's%d' % k).digest()[:12]; s.home = s.series + bytes(4); s.n = 0; s.listens = listens
-    def call(s, *rs): return P('<BBdd', 1, s.listens, -1.0, 0.0) + s.inbox + b''.join(rs)
+    def call(s, *rs): return P('<Bd', 64 + s.listens, 0.0) + s.inbox + b''.join(rs)
     def op(s, c, body): return P('<BH', c, len(body)) + body
     def acq(s, limit=4, wait=False, permits=1, ttl=900e6, kind=b's', rule=1, priority=0, n=None, about=ABOUT, wants=0):
         if n is None: s.n += 1; n = s.n
@@ -57,7 +57,7 @@ KEY = 'seinpaal:{bench}'
 class Scripts:
     def __init__(s, sv): s.r = sv.conn(); s.sha = s.r('SCRIPT', 'LOAD', script(HOT))
     def __call__(s, arg, key=KEY, r=None): return (r or s.r)('EVALSHA', s.sha, 2, key, key + ':o', arg)
-def code(a): return a[17:18]
+def code(a): return a[16:17]
 def listen(sv, c): r = sv.conn(); r('SUBSCRIBE', 'seinpaal:inbox:' + c.inbox.hex()); return r
 def pair_setup(sv): return Scripts(sv), Client(1)
 def pair(st, i):

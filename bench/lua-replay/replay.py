@@ -16,7 +16,7 @@ def told(b, at):
 def parsed(b):
     'An answer as a list.'
     if isinstance(b, Exception): return 'ERR %s' % b
-    (backlog, now, look), at = take(b, 0, 'Bdd'); out = [('start', backlog, now, look)]
+    (now, look), at = take(b, 0, 'dd'); out = [('start', now, look)]
     while at < len(b):
         c = b[at]; at += 1; v = ()
         if c == 1: v, at = take(b, at, 'dId'); w, at = told(b, at); v += w
@@ -74,7 +74,7 @@ try:
             requests = bytes.fromhex(requests) if requests != '-' else b''
             ops += kinds(requests)
             key = 'seinpaal:{c%sn%s}' % (case, at); keys += [key, key + ':o']
-            args.append(struct.pack('<BBdd', 1, 1 + (8 if together == '1' else 0), float(now), float(seen)) + (bytes.fromhex(inbox) if inbox != '-' else bytes(16)) + requests)
+            args.append(struct.pack('<Bd', 64 + 16 + 1 + (8 if together == '1' else 0), float(seen)) + (bytes.fromhex(inbox) if inbox != '-' else bytes(16)) + requests + struct.pack('<d', float(now)))
         is_hot = not A.general and all(o <= 6 for o in ops) and together == '0'
         hots += is_hot
         for o in ops: calls[o] = calls.get(o, 0) + 1

@@ -2,8 +2,8 @@
 import glob, os, re, signal, socket, struct, subprocess, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAMES = HERE + '/../../crates/redis/src/lua/names/'
-HOT = ['layout', 'guard', 'records', 'serve', 'expire', 'acquire', 'general', 'named', 'hot']
-ADMIN = ['layout', 'guard', 'records', 'serve', 'expire', 'acquire', 'general', 'named', 'rows', 'admin', 'run']
+HOT = ['layout', 'guard', 'ledger', 'rare', 'hot']
+ADMIN = ['layout', 'guard', 'ledger', 'rare', 'rows', 'admin', 'run']
 READ = ['layout', 'read']
 def strip(text):
     lines = (re.sub(r'\s+--( .*)?$', '', line).strip() for line in text.split('\n'))

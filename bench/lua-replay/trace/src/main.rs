@@ -202,7 +202,7 @@ fn main() {
                 let mut b = vec![];
                 if !refused {
                     let outcome = execute(&mut states[t], &mut Ears(&ears, None), now, batch).unwrap();
-                    b.push(u8::from(outcome.replies.backlog)); f(&mut b, now); b.extend(outcome.replies.look_in.map_or(-1.0, |l| l as f64).to_le_bytes());
+                    f(&mut b, now); b.extend(if outcome.replies.backlog { -2.0 } else { outcome.replies.look_in.map_or(-1.0, |l| l as f64) }.to_le_bytes());
                     for (reply_, request) in outcome.replies.replies.iter().zip(&batch.requests) { b.extend(reply(reply_, matches!(request, Request::Renew(r) if r.lease.0 & 0xffff_ffff == PLACE && matches!(r.whom, Whom::All { .. })))) }
                     wakeups.extend(outcome.wakeups.iter().map(wakeup));
                     if together && !matches!(outcome.replies.replies[0], Reply::Granted(_)) { refused = true }

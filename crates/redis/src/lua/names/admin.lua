@@ -2,31 +2,30 @@
 -- hot.lua, in any mixture. Nobody counts its instructions, so it uses the functions throughout.
 
 local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD, RECORD_SIZE, ROW,
-    ROW_SIZE, add_records, add_serving, add_expiry, add_acquire, add_general, add_named)
+    ROW_SIZE, add_ledger, add_rare)
   local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
   local max, min = math.max, math.min
   local EVICTED, ATTACHED = 3, 5
   local NOBODY, UNBOUNDED = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0', 9007199254740992
-  local version, options, now, seen, asker, first = read('<BBddc16', argument)
-  if version ~= 1 or seen > 4503599627370496 or seen < 0 then
+  local options, seen, asker, first = read('<Bdc16', argument)
+  if options < 64 or options > 127 or seen > 4503599627370496 or seen < 0 then
     error({ refusal = 'SEINPAALARGUMENT the start of the requests' }, 0)
   end
-  if now < 0 then
+  local now
+  if options % 32 < 16 then
     local time = call('time')
     now = time[1] * 1000000 + time[2]
+  else
+    now, argument = read('<d', argument, #argument - 7), sub(argument, 1, -9)
   end
   local L = {
     key = KEYS[2 * index - 1], order = KEYS[2 * index], now = now, asker = asker, guard = guard,
     listens = options % 2 == 1, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4, version = VERSION,
-    progress = progress, add_expiry = add_expiry, records = {}, texts = {}, known = {}, settings = {},
+    progress = progress, add_rare = add_rare, records = {}, texts = {}, known = {}, settings = {},
     grows = false,
   }
-  add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
-  add_serving(L)
-  add_expiry(L)
-  add_acquire(L)
-  add_general(L)
-  add_named(L)
+  add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
+  for _, part in ipairs({ 'expire', 'acquire', 'general', 'named' }) do add_rare(L, part) end
 
   local function read_header()
     local head = call('hget', L.key, 'h')

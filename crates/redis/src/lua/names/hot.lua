@@ -3,7 +3,7 @@
 --
 -- The common cases are written straight on, with the header and one record in locals: a grant at once, a
 -- refusal, a release that nobody waits for, a renewal. What else there is goes through the functions of
--- records.lua, serve.lua and the files after them, which are made only then. The locals are handed to them
+-- ledger.lua and rare.lua, which are made only then. The locals are handed to them
 -- in `L`, and taken back afterwards.
 --
 -- KEYS   for each name its hash and its order; with the restart guard, the marker
@@ -18,24 +18,28 @@ if guard then names = names - 0.5 end
 
 for name = 1, names do
   local key, order, argument = KEYS[2 * name - 1], KEYS[2 * name], ARGV[name]
-  local version, options, now, seen, asker, op, size, own, at
+  local options, seen, asker, op, size, own, at
   local size_of_argument, to = #argument, #argument
-  if size_of_argument > 37 then
-    version, options, now, seen, asker, op, size, own, at = read('<BBddc16BI2c16', argument)
-    to = 37 + size
+  if size_of_argument > 33 then
+    options, seen, asker, op, size, own, at = read('<Bdc16BI2c16', argument)
+    to = 28 + size
   else
     -- Without a request, time passes, and waiters are served.
-    version, options, now, seen, asker = read('<BBddc16', argument)
+    options, seen, asker = read('<Bdc16', argument)
     own, at = '', 0
+  end
+  local now
+  if options % 32 < 16 then
+    local time = call('time')
+    now = time[1] * 1000000 + time[2]
+  else
+    now, size_of_argument = read('<d', argument, size_of_argument - 7), size_of_argument - 8
+    if not op then to = size_of_argument end
   end
   -- A refusal of the call, after which nothing is written.
   local refusal
-  if version ~= 1 or seen > 4503599627370496 or seen < 0 or to > size_of_argument then
+  if options < 64 or options > 127 or seen > 4503599627370496 or seen < 0 or to > size_of_argument then
     refusal, to = 'SEINPAALARGUMENT the start of the requests', size_of_argument
-  end
-  if now < 0 then
-    local time = call('time')
-    now = time[1] * 1000000 + time[2]
   end
 
   local field = 'l' .. own
@@ -45,15 +49,15 @@ for name = 1, names do
     if call('exists', key) == 1 then refusal = 'SEINPAALCORRUPT the hash has no header' end
     -- Members that a lost hash has left behind would be taken for slots and waiters of this name.
     if not refusal then call('unlink', order) end
-  elseif string.byte(head) ~= VERSION or #head < HEAD_SIZE then
-    version = string.byte(head) or 0
-    refusal = version > 11 and version < 64 and version ~= VERSION
-      and 'SEINPAALFORMAT the name is kept in another format'
-      or 'SEINPAALCORRUPT the header cannot be read'
-    head = nil
+  elseif #head < HEAD_SIZE then
+    refusal, head = 'SEINPAALCORRUPT the header is too short', nil
   end
-  local _, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
+  local version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
     remembered, trailer_at = read(HEAD, head or NEW_HEAD)
+  if version ~= VERSION then
+    refusal = version > 11 and version < 64 and 'SEINPAALFORMAT the name is kept in another format'
+      or 'SEINPAALCORRUPT the header cannot be read'
+  end
   local shift, arrival = 0, 0
   if head and #head >= trailer_at then shift, arrival = read('<dd', head, trailer_at) end
   -- Nearly always a limit is stated, and nothing is configured. That is 4.
@@ -115,31 +119,30 @@ for name = 1, names do
           arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = {}, kind = 0, uses = uses,
           limit = 0, held = 0, holders = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
           deadline = deadline, remembered = 0, is_pinned = is_pinned, is_stated = false, progress = false,
-          is_order_new = false, grows = true, add_expiry = add_expiry,
+          is_order_new = false, grows = true, add_rare = add_rare,
         }
         L.progress = L
         texts = L.texts
         if only then texts[first_id], only = only, nil end
         L.known[first_id] = text or false
-        local scan = 35
+        local scan = 26
         while scan < size_of_argument do
           local other, its_size = read('<BI2', argument, scan)
           if other ~= 1 then L.grows = false end
           scan = scan + 3 + its_size
         end
         if not op then L.grows = false end
-        add_records(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
-        add_serving(L)
-        if due <= steady then add_expiry(L) end
-        if flags >= 8 then add_named(L) end
+        add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
+        if due <= steady then add_rare(L, 'expire') end
+        if flags >= 8 then add_rare(L, 'named') end
       end
       L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
         kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated
       L.is_order_new = L.is_order_new or is_order_new
       L.has_written = L.has_written or has_written
       if is_request and task ~= 'serve' then
-        if not L.told then add_acquire(L) end
-        if task ~= 'look' and task ~= 'want' and not L.release then add_general(L) end
+        if not L.told then add_rare(L, 'acquire') end
+        if task ~= 'look' and task ~= 'want' and not L.release then add_rare(L, 'general') end
       end
       if arrival > L.arrival then L.arrival = arrival end
       if notifications then L.earlier, notifications = notifications, nil end
@@ -367,7 +370,7 @@ for name = 1, names do
         elseif to > at + 3 or now % 1000000 < now - wall then
           task = 'release' -- of some slots
         else
-          tail = sub(tail, 1, row - 1) .. sub(tail, after + more)
+          tail = after + more > #tail and sub(tail, 1, row - 1) or sub(tail, 1, row - 1) .. sub(tail, after + more)
           local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
           members, digest = members - 1, (digest - mixed * (mixed * mixed % 16777216)) % 281474976710656
           if clock + shared_ttl > till then till = clock + shared_ttl end
@@ -566,7 +569,7 @@ for name = 1, names do
       if not is_pinned then kind, limit = 0, 1 end
     end
     if is_plain and not is_pinned then
-      -- The keys outlive every lease by half a day; see expiry in serve.lua.
+      -- The keys outlive every lease by half a day; see expiry in ledger.lua.
       local need, most, left = 129600000000, 2 ^ 53, deadline - now
       if is_idle then
         need = remembered - clock
@@ -632,7 +635,7 @@ for name = 1, names do
       for i = 1, notifications and #notifications or 0, 2 do
         redis.pcall(options % 4 >= 2 and 'spublish' or 'publish', notifications[i], notifications[i + 1])
       end
-      answer = pack('<Bdd', 0, now, look) .. replies
+      answer = pack('<dd', now, look) .. replies
     end
   end
   if names == 1 then return answer end
