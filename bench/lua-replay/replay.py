@@ -23,7 +23,7 @@ def parsed(b):
         elif c == 2 or c == 6: v, at = take(b, at, 'II')
         elif c == 3:
             v, at = take(b, at, 'BIIIB')
-            if v[4]: (k,), at = take(b, at, 'I'); t = b[at:at + 16]; (m,), at = take(b, at + 16, 'H'); v += (k, t, b[at:at + m]); at += m
+            if v[4]: t = b[at:at + 16]; (m,), at = take(b, at + 16, 'H'); v += (t, b[at:at + m]); at += m
         elif c == 4: v, at = take(b, at, 'BB')
         elif c == 5: v, at = take(b, at, 'IIB')
         elif c == 8: v, at = take(b, at, 'B')
@@ -113,7 +113,7 @@ try:
                 wrong.append(('state', [x for x in a if x not in b], [x for x in b if x not in a]))
             if fields and not dump: wrong.append(('left behind',))
             if fields:
-                dl = struct.unpack_from('<d', fields[b'h'], 64)[0]
+                dl = struct.unpack_from('<d', fields[b'h'], 60)[0]
                 if (s.c('pttl', key) > 0) != (dl > 0) or order and (s.c('pttl', key + ':o') > 0) != (dl > 0): wrong.append(('expiry', dl, s.c('pttl', key), s.c('pttl', key + ':o')))
         if wrong:
             bad += 1; skip = True

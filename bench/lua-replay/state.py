@@ -40,8 +40,8 @@ def record(id, t):
 def decode(fields, order, now=None):
     if not fields: return ''
     h = fields[b'h']
-    version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline, remembered = U('<BBBBIIIIIddddddd', h)
-    shift, arrival = U('<dd', h, 80) if len(h) > 80 else (0, 0)
+    version, kind, flags, uses, limit, held, waiting, top, clock, wall, fence, bound, due, deadline, remembered = U('<BBBBIIIIddddddd', h)
+    shift, arrival = U('<dd', h, 76) if len(h) > 76 else (0, 0)
     steady = wall + shift
     assert version == 30
     records = {k[1:]: record(k[1:], v) for k, v in fields.items() if k[:1] == b'l'}
@@ -49,7 +49,7 @@ def decode(fields, order, now=None):
     names = fields[b'n'].decode() if named else ''
     why = '=' + fields.get(b'p', b'').decode() if paused else '-'
     state = limit if not pinned else U('<I', fields[b's'])[0] if stated else None
-    out = ['|'.join([chr(kind) if kind else '-', str(state) if stated else '-', str(limit) if pinned else '-', names, why, num(clock), num(wall), num(fence), num(arrival if arrival >= clock else 0), num(bound), str(held), str(holders), str(waiting)])]
+    out = ['|'.join([chr(kind) if kind else '-', str(state) if stated else '-', str(limit) if pinned else '-', names, why, num(clock), num(wall), num(fence), num(arrival if arrival >= clock else 0), num(bound), str(held), 'HOLDERS', str(waiting)])]
     if not stated and not pinned: assert limit == 1, 'limit'
     leases, tickets, memories, pointers, members = {}, {}, {}, {}, []
     for id, r in records.items():
@@ -92,6 +92,7 @@ def decode(fields, order, now=None):
         members.append(b'e' + int(r.listed).to_bytes(8, 'big') + id)
     for t, lease in pointers.items(): assert tickets[t][2] == lease, 'elsewhere'
     for t, (s, row, id) in tickets.items(): assert id == t[:12] + bytes(4) or pointers.get(t) == id, 'not noted'
+    out[0] = out[0].replace('HOLDERS', str(sum(1 for s, row, id in tickets.values() if not row.waits)))
     ranges = [x for s, row, id in tickets.values() if not row.waits for x in row.slots]
     free = [tuple(int.from_bytes(m[i:i + 8], 'big') for i in (1, 9)) for m in order if m[:1] == b'f']
     members += [b'f' + a.to_bytes(8, 'big') + b.to_bytes(8, 'big') for a, b in free]

@@ -38,14 +38,14 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
       end
       if its_version ~= VERSION or #head < HEAD_SIZE then L.damaged('the header cannot be read') end
       local _
-      _, L.kind, flags, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence, L.bound,
+      _, L.kind, flags, L.uses, L.limit, L.held, L.waiting, L.top, L.clock, wall, L.fence, L.bound,
         L.due, L.deadline, L.remembered = read(HEAD, head)
       if #head > HEAD_SIZE then L.shift, L.arrival = read('<dd', head, HEAD_SIZE + 1) end
     else
       if call('exists', L.key) == 1 then L.damaged('the hash has no header') end
       call('unlink', L.order)
-      L.kind, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence, L.bound, L.due,
-        L.deadline, L.remembered = 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0
+      L.kind, L.uses, L.limit, L.held, L.waiting, L.top, L.clock, wall, L.fence, L.bound, L.due,
+        L.deadline, L.remembered = 0, 0, 1, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0
     end
     L.is_paused, L.is_pinned, L.is_stated, L.is_named = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4, flags >= 8
     local passed = now - wall

@@ -52,7 +52,7 @@ for name = 1, names do
   elseif #head < HEAD_SIZE then
     refusal, head = 'SEINPAALCORRUPT the header is too short', nil
   end
-  local version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
+  local version, kind, flags, uses, limit, held, waiting, top, clock, wall, fence, bound, due, deadline,
     remembered, trailer_at = read(HEAD, head or NEW_HEAD)
   if version ~= VERSION then
     refusal = version > 11 and version < 64 and 'SEINPAALFORMAT the name is kept in another format'
@@ -117,7 +117,7 @@ for name = 1, names do
           version = VERSION, is_new = not head, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4,
           listens = options % 2 == 1, wall = wall, is_paused = flags % 2 == 1, is_named = flags >= 8,
           arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = {}, kind = 0, uses = uses,
-          limit = 0, held = 0, holders = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
+          limit = 0, held = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
           deadline = deadline, remembered = 0, is_pinned = is_pinned, is_stated = false, progress = false,
           is_order_new = false, grows = true, add_rare = add_rare,
         }
@@ -136,8 +136,8 @@ for name = 1, names do
         if due <= steady then add_rare(L, 'expire') end
         if flags >= 8 then add_rare(L, 'named') end
       end
-      L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
-        kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated
+      L.kind, L.limit, L.held, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
+        kind, limit, held, waiting, top, fence, bound, due, remembered, is_stated
       L.is_order_new = L.is_order_new or is_order_new
       L.has_written = L.has_written or has_written
       if is_request and task ~= 'serve' then
@@ -148,8 +148,8 @@ for name = 1, names do
       if notifications then L.earlier, notifications = notifications, nil end
       local ok, got = pcall(L.run, task, argument, at - 16, to, stated_below, free, adds, removes)
       stated_below, free, adds, removes = nil, nil, nil, nil
-      kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated =
-        L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
+      kind, limit, held, waiting, top, fence, bound, due, remembered, is_stated =
+        L.kind, L.limit, L.held, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
       arrival = L.arrival
       if not ok then
         refusal, is_over = L.refusal_of(got), true
@@ -279,7 +279,7 @@ for name = 1, names do
                   .. sub(tail, first_row)
                 if record_flags < 2 then record_flags, first_row = record_flags + 2, first_row + 8 end
               end
-              held, holders = held + permits, holders + 1
+              held = held + permits
               fence = fence < now and now or fence + 1
               local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
               members, digest = members + 1, (digest + mixed * (mixed * mixed % 16777216)) % 281474976710656
@@ -392,7 +392,6 @@ for name = 1, names do
               free[#free + 1] = pack('>c1I8I8', 'f', slot, slot + permits - 1)
             end
           end
-          holders = holders - 1
           reply = '\14\0\0\0\0'
           if waiting > 0 then
             -- Grants to the first waiter, if nothing about it is unusual. The functions do the rest.
@@ -458,7 +457,7 @@ for name = 1, names do
                     .. pack(ROW, wanted, his_flags - 1, his_more - 9, his_permits, fence, top)
                     .. sub(record, his_after + 9, his_after + his_more - 1)
                   call('zrem', order, member)
-                  has_written, waiting, holders = true, waiting - 1, holders + 1
+                  has_written, waiting = true, waiting - 1
                   notifications = notifications or {}
                   notifications[#notifications + 1] = channel
                   notifications[#notifications + 1] = sub(member, 10) .. 'g'
@@ -568,9 +567,10 @@ for name = 1, names do
       bound, is_stated = 2 ^ 53, false
       if not is_pinned then kind, limit = 0, 1 end
     end
-    if is_plain and not is_pinned then
-      -- The keys outlive every lease by half a day; see expiry in ledger.lua.
-      local need, most, left = 129600000000, 2 ^ 53, deadline - now
+    -- The keys outlive every lease by half a day; see expiry in ledger.lua. Names that are used often pass here.
+    local left = deadline - now
+    if (left < 129600000000 or is_idle and uses < 16) and is_plain and not is_pinned then
+      local need, most = 129600000000, 2 ^ 53
       if is_idle then
         need = remembered - clock
         if fence - now >= need and fence <= now + 86400000000 then need = fence - now + 1 end
@@ -581,11 +581,10 @@ for name = 1, names do
         deadline = now + need + (is_idle and 1000000 or 43200000000)
         expires = string.format('%d', math.floor((deadline - now) / 1000))
       end
-      flags = is_stated and 4 or 0
-    else
-      flags = flags - flags % 8 + flags % 4 + (is_stated and 4 or 0)
     end
-    head = pack(HEAD, VERSION, kind, flags, uses, limit, held, holders, waiting, top, clock, now, fence, bound,
+    flags = (is_pinned or not is_plain) and flags - flags % 8 + flags % 4 or 0
+    if is_stated then flags = flags + 4 end
+    head = pack(HEAD, VERSION, kind, flags, uses, limit, held, waiting, top, clock, now, fence, bound,
       due, deadline, remembered)
     if shift > 0 or arrival >= clock then head = head .. pack('<dd', shift, arrival) end
 

@@ -272,9 +272,9 @@ local function add_rare(L, part)
     end
 
     function L.busy(want, why, in_force)
-      local holder = want.wants >= 2 and L.holders > 0 and L.first_holder() or nil
+      local holder = want.wants >= 2 and L.held > 0 and L.first_holder() or nil
       return struct.pack('<BBI4I4I4B', 3, why, in_force, L.held, L.waiting, holder and 1 or 0)
-        .. (holder and struct.pack('<I4', L.holders) .. holder or '')
+        .. (holder or '')
     end
 
     -- Takes permits, joins the line, or refuses. hot.lua has compared the terms.
