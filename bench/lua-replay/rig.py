@@ -4,7 +4,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NAMES = HERE + '/../../crates/redis/src/lua/names/'
 HOT = ['layout', 'guard', 'ledger', 'rare', 'hot']
 ADMIN = ['layout', 'guard', 'ledger', 'rare', 'rows', 'admin', 'run']
-READ = ['layout', 'read']
+READ = ['layout', 'guard', 'ledger', 'rows', 'read']
 def strip(text):
     lines = (re.sub(r'\s+--( .*)?$', '', line).strip() for line in text.split('\n'))
     return '\n'.join(line for line in lines if line and not line.startswith('--')) + '\n'

@@ -51,6 +51,7 @@ fn request(r: &Request) -> Vec<u8> {
         Request::Attach(a) => { home(&mut b, a.ticket); id(&mut b, a.lease.0); f(&mut b, a.ttl); f(&mut b, a.margin); f(&mut b, a.not_after.unwrap_or(UNBOUNDED)); b.extend(a.about.as_bytes()); 8 }
         Request::Detach { ticket, fence, ttl, margin } => { home(&mut b, *ticket); f(&mut b, fence.0); f(&mut b, *ttl); f(&mut b, *margin); 9 }
         Request::Configure(c) => { match c { Configure::Limit(l) => { b.push(b'l'); u(&mut b, l.get()) } Configure::Slots(names) => { b.push(b's'); b.extend(names.to_string().as_bytes()) } Configure::Unpin => b.push(b'u'), Configure::Pause(why) => { b.push(b'p'); b.extend(why.as_bytes()) } Configure::Resume => b.push(b'r') } 10 }
+        Request::Inspect { .. } => { b.extend([3, 0]); b.extend(b"0"); 11 }
         _ => unreachable!(),
     };
     let mut out = vec![op]; out.extend((b.len() as u16).to_le_bytes()); out.extend(b); out
@@ -79,6 +80,13 @@ fn reply(r: &Reply, waits: bool) -> Vec<u8> {
         Reply::Configured { limit } => { b.push(17); u(&mut b, *limit) }
         Reply::NoSuchSlot { there, .. } => { b.push(18); text(&mut b, &there.to_string()) }
         Reply::SlotsInUse { names } => { b.push(20); text(&mut b, &names.to_string()) }
+        Reply::Snapshot(s) => {
+            b.push(21);
+            let o = |x: Option<u32>| x.map_or("-".into(), |x| x.to_string());
+            let mut rows: Vec<String> = s.holders.iter().map(|h| format!("{:032x} h {} {} {} {}", h.ticket.0, h.fence.0, h.valid_for.unwrap(), h.slots, h.about)).chain(s.waiters.iter().map(|w| format!("{:032x} w {} {} {} {} {}", w.ticket.0, w.permits, w.priority, u8::from(w.unreachable), w.wishes, w.about))).collect();
+            rows.sort();
+            b.extend(format!("{}|{}|{}|{}|{}|{}|{}|{}|{};{}", s.kind.map_or('-', Kind::letter), s.limit, o(s.stated), o(s.pinned), s.slot_names, s.paused.as_deref().map_or("-".into(), |p| format!("={p}")), s.held, s.holders_total, s.waiting_total, rows.join(";")).as_bytes());
+        }
         other => panic!("{other:?}"),
     }
     b
@@ -194,6 +202,7 @@ fn main() {
                         _ => Request::Configure(match r.below(if named { 9 } else { 6 }) { 0 => Configure::Limit(Limit::new(r.below(most + 2) as u32).unwrap()), 1 | 2 => Configure::Unpin, 3 => Configure::Pause("why".into()), 4 | 5 => Configure::Resume, _ => Configure::Slots(SlotNames::new(["a", "b", "c", "d", "e"][..1 + r.below(5) as usize].to_vec()).unwrap()) }),
                     });
                 }
+                if !groups && r.one_in(15) { requests = vec![Request::Inspect { rows: 100_000 }] }
                 batches.push(Batch { name: names[t].clone(), inbox, fence_seen: seen, requests });
             }
             let mut out = vec![]; let mut wakeups: Vec<String> = vec![];

@@ -2,7 +2,7 @@
 -- hot.lua, in any mixture. Nobody counts its instructions, so it uses the functions throughout.
 
 local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD, RECORD_SIZE, ROW,
-    ROW_SIZE, add_ledger, add_rare)
+    ROW_SIZE, add_ledger, add_rare, add_rows)
   local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
   local max, min = math.max, math.min
   local EVICTED, ATTACHED = 3, 5
@@ -26,6 +26,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
   }
   add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   for _, part in ipairs({ 'expire', 'acquire', 'general', 'named' }) do add_rare(L, part) end
+  add_rows(L)
 
   local function read_header()
     local head = call('hget', L.key, 'h')
@@ -218,10 +219,11 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
   -- Inspect: everything about the name, page by page. A page has the rows of some records, in no order; a
   -- row may come twice if the name changes between two pages.
 
-  requests[11] = function(at)
-    local rows, cursor = read('<I2I8', argument, at)
-    L.drop_terms()
-    return L.page(cursor, rows)
+  -- The other requests of the call are executed and written before.
+
+  requests[11] = function(at, to)
+    local rows, after = read('<I2', argument, at)
+    return { rows, sub(argument, after, to) }
   end
 
   read_header()
@@ -234,5 +236,9 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
     replies[#replies + 1] = requests[op](after, to)
     at = to + 1
   end
-  return L.finish() .. table.concat(replies)
+  local start = L.finish()
+  for i, reply in ipairs(replies) do
+    if type(reply) == 'table' then replies[i] = L.page(reply[2], reply[1]) end
+  end
+  return start .. table.concat(replies)
 end
