@@ -1,6 +1,7 @@
 """Plays random histories of trace/ on a Redis, and compares answers, notifications and the stored state."""
 from rig import *
 import argparse, sys, state
+from replay_parts import page
 ap = argparse.ArgumentParser(); ap.add_argument('--port', type=int, default=7941); ap.add_argument('--from', dest='a', type=int, default=0); ap.add_argument('--to', type=int, default=20); ap.add_argument('--steps', type=int, default=100); ap.add_argument('--max', type=int, default=3); ap.add_argument('--binary', default='redis-server'); ap.add_argument('--all', default='255'); ap.add_argument('--general', action='store_true', help='everything by the script of the general requests')
 A = ap.parse_args()
 s = Server(A.port, A.binary); bad = 0; n = 0; hots = 0; calls = {}
@@ -46,19 +47,6 @@ def without_place(a): return [x[:-1] if x[0] == 19 else x for x in a] if isinsta
 def place(dump, lease):
     line = sorted((int(x[8]), x[1], x[2]) for x in (e.split(' ') for e in dump.split(';')) if x[0] == 'T' and x[7] == 'w' and x[12] == '0')
     return next((i + 1 for i, x in enumerate(line) if x[2] == lease), None)
-def page(b):
-    (kind, flags, limit, stated, held, waiting, recent, guarded), at = take(b, 0, 'BBIIIIdd')
-    t = []
-    for _ in range(3): (k,), at = take(b, at, 'H'); t.append(b[at:at + k].decode()); at += k
-    (k,), at = take(b, at, 'H'); rows = []
-    for _ in range(k):
-        ticket, c = b[at:at + 16].hex(), b[at + 16:at + 17]; at += 17
-        if c == b'h': v, at = take(b, at, 'ddd')
-        else: v, at = take(b, at, 'IdbdB')
-        (n,), at = take(b, at, 'H'); p, at = take(b, at, 'II' * n); (n,), at = take(b, at, 'H'); about = b[at:at + n].decode(); at += n
-        slots = state.slots_text(list(zip(p[::2], p[1::2])))
-        rows.append('%s h %d %d %s %s' % (ticket, v[0], v[2], slots, about) if c == b'h' else '%s w %d %d %d %s %s' % (ticket, v[0], v[2], v[4], slots, about))
-    return (chr(kind) if kind else '-', limit, stated if flags & 4 else '-', limit if flags & 2 else '-', t[1] if flags & 8 else '', '=' + t[0] if flags & 1 else '-', held, waiting), t[2], rows
 def whole(first, again):
     'The pages of an inspect, as trace writes a snapshot.'
     rows = set(); b = first; totals = None; pages = 0

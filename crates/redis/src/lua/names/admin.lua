@@ -44,7 +44,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
       if #head > HEAD_SIZE then L.shift, L.arrival = read('<dd', head, HEAD_SIZE + 1) end
     else
       if call('exists', L.key) == 1 then L.damaged('the hash has no header') end
-      call('unlink', L.order)
+      if call('exists', L.order) == 1 then call('unlink', L.order) end
       L.kind, L.uses, L.limit, L.held, L.waiting, L.top, L.clock, wall, L.fence, L.bound, L.due,
         L.deadline, L.remembered = 0, 0, 1, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0
     end
@@ -226,6 +226,14 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
     return { rows, sub(argument, after, to) }
   end
 
+  -- Only a call that does nothing but grow the name may be refused for lack of memory.
+  local scan = first
+  L.grows = scan < #argument
+  while scan < #argument do
+    local op, size = read('<BI2', argument, scan)
+    if op ~= 1 and op ~= 10 then L.grows = false end
+    scan = scan + 3 + size
+  end
   read_header()
   L.expire_and_grant()
   local replies, at = {}, first

@@ -46,9 +46,14 @@ for name = 1, names do
   local found = call('hmget', key, 'h', field)
   local head, text = found[1], found[2]
   if not head then
-    if call('exists', key) == 1 then refusal = 'SEINPAALCORRUPT the hash has no header' end
-    -- Members that a lost hash has left behind would be taken for slots and waiters of this name.
-    if not refusal then call('unlink', order) end
+    if call('exists', key, order) > 0 then
+      if call('exists', key) == 1 then
+        refusal = 'SEINPAALCORRUPT the hash has no header'
+      else
+        -- Members that a lost hash has left behind would be taken for slots and waiters of this name.
+        call('unlink', order)
+      end
+    end
   elseif #head < HEAD_SIZE then
     refusal, head = 'SEINPAALCORRUPT the header is too short', nil
   end
@@ -77,7 +82,7 @@ for name = 1, names do
   if text and #text < RECORD_SIZE then refusal, text = 'SEINPAALCORRUPT a record is too short', nil end
   local inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
     reasons_size, tail_at = read(RECORD, text or NEW_RECORD)
-  local tail, first_row = '', 1
+  local tail, first_row, added = '', 1, ''
   if text then
     tail, first_row = sub(text, tail_at), about_size + reasons_size + 1
     if record_flags > 0 then
@@ -191,11 +196,13 @@ for name = 1, names do
         end
       end
 
+      -- A row that was added by the request before.
+      if added ~= '' then tail, added = tail .. added, '' end
       if op == 1 then
         local number, its_kind, rule, wants, permits, asked, ttl, margin, not_after, most, priority,
           waiter_ttl, about_at = read('<I4BBBI4I4ddddbd', argument, at)
         if permits < 1 or permits > 1000000000 or not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0)
-            or asked > 1000000000 or rule > 4 or to - about_at > 4096 and wants % 2 == 0 then
+            or to - about_at > 4096 and wants % 2 == 0 then
           refusal = 'SEINPAALARGUMENT an acquire'
         elseif now > not_after then
           reply = '\7'
@@ -287,7 +294,8 @@ for name = 1, names do
               if clock + ttl > till then till = clock + ttl end
               if till > remembered then remembered = till end
               if margin < bound then bound = margin end
-              tail = tail .. pack(ROW, number, row_flags, #more, permits, fence, slot) .. more
+              added = pack(ROW, number, row_flags, #more, permits, fence, slot)
+              if row_flags > 0 then added = added .. more end
               reply = pack('<BdI4dI2I4I4I2', 1, fence, limit, ends > clock and ends - clock or 0, 1, slot,
                 slot + permits - 1, 0)
             elseif reply then
@@ -527,7 +535,8 @@ for name = 1, names do
       end
       if is_changed then
         local record = pack(RECORD, inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed,
-          record_flags, about_size, reasons_size) .. tail
+          record_flags, about_size, reasons_size) .. tail .. added
+        added = ''
         if texts or own ~= first_id then
           texts = texts or {}
           texts[own] = record

@@ -82,9 +82,9 @@ local function add_rare(L, part)
       end
     end
 
-    -- Forgets series whose time is over. A name that remembers too many forgets those first whose
-    -- bound is the earliest.
+    -- Forgets series whose time is over.
     function L.forget()
+      L.forget_excess()
       local found = {}
       for id, record in pairs(L.records) do
         if record and record.till > 0 and record.till <= L.clock and not L.is_open(record) then
@@ -99,6 +99,7 @@ local function add_rare(L, part)
       end
     end
 
+    -- A name that remembers too many series forgets those whose bound is the earliest.
     function L.forget_excess()
       local excess = redis.call('hlen', L.key) - 65536
       if excess <= 0 then return end
