@@ -43,6 +43,8 @@ def decode(fields, order, now=None):
     version, kind, flags, uses, limit, held, waiting, top, clock, wall, fence, bound, due, deadline, remembered = U('<BBBBIIIIddddddd', h)
     shift, arrival = U('<dd', h, 76) if len(h) > 76 else (0, 0)
     steady = wall + shift
+    queue = sorted(m for m in order if m[:1] == b'q')
+    assert waiting == 0 or h[92:] == (queue[0] if queue else b''), ('front', h[92:].hex(), queue[:1])
     assert version == 30
     records = {k[1:]: record(k[1:], v) for k, v in fields.items() if k[:1] == b'l'}
     paused, pinned, stated, named = flags & 1, flags & 2, flags & 4, flags & 8

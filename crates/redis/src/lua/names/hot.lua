@@ -63,8 +63,11 @@ for name = 1, names do
     refusal = version > 11 and version < 64 and 'SEINPAALFORMAT the name is kept in another format'
       or 'SEINPAALCORRUPT the header cannot be read'
   end
-  local shift, arrival = 0, 0
-  if head and #head >= trailer_at then shift, arrival = read('<dd', head, trailer_at) end
+  local shift, arrival, front = 0, 0, nil
+  if head and #head >= trailer_at then
+    shift, arrival, trailer_at = read('<dd', head, trailer_at)
+    if #head >= trailer_at then front = sub(head, trailer_at) end
+  end
   -- Nearly always a limit is stated, and nothing is configured. That is 4.
   local is_pinned, is_stated, is_plain = false, flags == 4, true
   if flags ~= 4 and flags > 0 then
@@ -345,6 +348,7 @@ for name = 1, names do
               mine = pack('>c1I8c12I4', 'q', rank + 1000000000, own, number)
               adds = adds or {}
               adds[#adds + 1], adds[#adds + 2] = '0', mine
+              if not front or mine < front then front = mine end
               waiting, is_changed = waiting + 1, true
               reply = pack('<BI4I4', 2, waiting, limit)
             end
@@ -404,8 +408,7 @@ for name = 1, names do
           if waiting > 0 then
             -- Grants to the first waiter, if nothing about it is unusual. The functions do the rest.
             task = 'serve'
-            local member = is_plain and not guard and not mine
-              and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
+            local member = is_plain and not guard and not mine and front
             local heir = member and sub(member, 10, 21) .. '\0\0\0\0'
             local record = heir and heir ~= own and not L and not (texts and texts[heir])
               and (heir ~= first_id or not only) and call('hget', key, 'l' .. heir)
@@ -470,6 +473,7 @@ for name = 1, names do
                   notifications[#notifications + 1] = channel
                   notifications[#notifications + 1] = sub(member, 10) .. 'g'
                     .. pack('<dI4I4I4', fence, limit, top, top + his_permits - 1) .. key
+                  front = waiting > 0 and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1] or nil
                   held, top = held + his_permits, top + his_permits
                   task = nil
                   if waiting > 0 and held < limit then task = 'serve' end
@@ -550,16 +554,11 @@ for name = 1, names do
     if is_over and not start and not task and not refusal then
       if L or held + waiting == 0 and not only and not texts then
         task = 'finish'
-      elseif waiting > 0 and asker ~= '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' then
-        -- The sender looks again in time if the first waiter is its own. All series of a session begin like
-        -- its inbox.
-        local first = waiting > (mine and 1 or 0) and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1]
-        if mine and (not first or mine < first) then
-          look = bound
-          if due - steady < bound or guard then task = 'finish' end
-        elseif first and sub(first, 10, 17) == sub(asker, 1, 8) then
-          task = 'finish'
-        end
+      elseif front and sub(front, 10, 17) == sub(asker, 1, 8) then
+        -- The first waiter is the sender's own, since all series of a session begin like its inbox. The sender
+        -- looks again when the first lease can end.
+        look = bound
+        if front ~= mine or due - steady < bound or guard then task = 'finish' end
       end
     end
   until is_over and not task
@@ -595,7 +594,9 @@ for name = 1, names do
     if is_stated then flags = flags + 4 end
     head = pack(HEAD, VERSION, kind, flags, uses, limit, held, waiting, top, clock, now, fence, bound,
       due, deadline, remembered)
-    if shift > 0 or arrival >= clock then head = head .. pack('<dd', shift, arrival) end
+    if waiting > 0 or shift > 0 or arrival >= clock then
+      head = head .. pack('<dd', shift, arrival) .. (front or '')
+    end
 
     local refused
     local fields = only and not texts and not stated_below or { 'h', head }

@@ -26,7 +26,8 @@ local VERSION = 30
 -- remembered
 local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4ddddddd', 76
 -- Flags of the header: 1 paused, 2 pinned, 4 stated, 8 slots have names. A limit is in force if it is
--- pinned or stated; without either it is 1. The trailer, if there is one, is '<dd': shift, last arrival.
+-- pinned or stated; without either it is 1. The trailer, if there is one, is '<dd', shift and
+-- last arrival, and while anybody waits the order's member of the first waiter.
 
 -- The lease: inbox, its end on the ledger's clock and on the server's, the ttl of its requests. The
 -- series: the last number that is granted or over, until when it is remembered. The digest of the

@@ -754,7 +754,10 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   function L.write_header()
     local trailer = ''
-    if L.shift > 0 or L.arrival >= L.clock then trailer = struct.pack('<dd', L.shift, L.arrival) end
+    if L.waiting > 0 or L.shift > 0 or L.arrival >= L.clock then
+      local front = L.waiting > 0 and redis.call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1] or ''
+      trailer = struct.pack('<dd', L.shift, L.arrival) .. front
+    end
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)
     return struct.pack('<BBBBI4I4I4I4ddddddd', L.version, L.kind, flags, L.uses, L.limit, L.held, L.waiting, L.top, L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered) .. trailer
