@@ -12,9 +12,9 @@ def digest(ticket):
 class Record: pass
 def record(id, t):
     r = Record(); r.id = id
-    r.inbox, r.ends, r.wall, r.ttl, r.last, r.till, r.digest, r.members, r.listed, flags, about, reasons = U('<16sdddIddBdBHH', t)
-    at = 74; r.about = t[at:at + about].decode(); at += about
-    r.reasons = [U('<IB', t, at + k) for k in range(0, reasons, 5)]; at += reasons
+    r.inbox, r.ends, r.wall, r.ttl, r.last, r.till, r.digest, r.members, r.listed, flags, about = U('<16sdddIddBdBH', t)
+    at = 72; r.about = t[at:at + about].decode(); at += about; r.reasons = []
+    if flags & 4: reasons, = U('<H', t, at); at += 2; r.reasons = [U('<IB', t, at + k) for k in range(0, reasons, 5)]; at += reasons
     r.waiting = None
     if flags & 1: r.waiting = U('<dddBB', t, at); at += 26
     if flags & 2: at += 8
@@ -46,7 +46,7 @@ def decode(fields, order, now=None):
     queue = sorted(m for m in order if m[:1] == b'q')
     assert waiting == 0 or h[92:] == (queue[0] if queue else b''), ('front', h[92:].hex(), queue[:1])
     assert version == 30
-    records = {k[1:]: record(k[1:], v) for k, v in fields.items() if k[:1] == b'l'}
+    records = {k: record(k, v) for k, v in fields.items() if len(k) == 16}
     paused, pinned, stated, named = flags & 1, flags & 2, flags & 4, flags & 8
     names = fields[b'n'].decode() if named else ''
     why = '=' + fields.get(b'p', b'').decode() if paused else '-'

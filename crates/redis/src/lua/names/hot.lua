@@ -38,12 +38,11 @@ for name = 1, names do
   end
   -- A refusal of the call, after which nothing is written.
   local refusal
-  if options < 64 or options > 127 or seen > 4503599627370496 or seen < 0 or to > size_of_argument then
+  if options < 64 or seen > 4503599627370496 or to > size_of_argument then
     refusal, to = 'SEINPAALARGUMENT the start of the requests', size_of_argument
   end
 
-  local field = 'l' .. own
-  local found = call('hmget', key, 'h', field)
+  local found = call('hmget', key, 'h', own)
   local head, text = found[1], found[2]
   if not head then
     if call('exists', key, order) > 0 then
@@ -84,12 +83,13 @@ for name = 1, names do
   -- The record under way. `tail` is what follows its fixed part; the rows begin at `first_row`.
   if text and #text < RECORD_SIZE then refusal, text = 'SEINPAALCORRUPT a record is too short', nil end
   local inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
-    reasons_size, tail_at = read(RECORD, text or NEW_RECORD)
+    tail_at = read(RECORD, text or NEW_RECORD)
   local tail, first_row, added = '', 1, ''
   if text then
-    tail, first_row = sub(text, tail_at), about_size + reasons_size + 1
+    tail, first_row = sub(text, tail_at), about_size + 1
     if record_flags > 0 then
-      first_row = first_row + (record_flags % 2 == 1 and 26 or 0) + (record_flags >= 2 and 8 or 0)
+      first_row = first_row + (record_flags >= 4 and 2 + read('<I2', tail, first_row) or 0)
+      + (record_flags % 2 == 1 and 26 or 0) + (record_flags % 4 >= 2 and 8 or 0)
     end
   end
   -- Whether the locals have the record `own`; whether it was changed; the earliest new end in it, of which
@@ -182,19 +182,20 @@ for name = 1, names do
           L.records[own] = nil
         end
         if not record and of_functions == nil then
-          record = own == first_id and text or own ~= first_id and call('hget', key, 'l' .. own)
+          record = own == first_id and text or own ~= first_id and call('hget', key, own)
         end
         if texts then texts[own] = nil end
         if record and #record < RECORD_SIZE then
           refusal, record = 'SEINPAALCORRUPT a record is too short', nil
         end
         inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
-          reasons_size, tail_at = read(RECORD, record or NEW_RECORD)
+          tail_at = read(RECORD, record or NEW_RECORD)
         tail, first_row = '', 1
         if record then
-          tail, first_row = sub(record, tail_at), about_size + reasons_size + 1
+          tail, first_row = sub(record, tail_at), about_size + 1
           if record_flags > 0 then
-            first_row = first_row + (record_flags % 2 == 1 and 26 or 0) + (record_flags >= 2 and 8 or 0)
+            first_row = first_row + (record_flags >= 4 and 2 + read('<I2', tail, first_row) or 0)
+      + (record_flags % 2 == 1 and 26 or 0) + (record_flags % 4 >= 2 and 8 or 0)
           end
         end
       end
@@ -285,9 +286,9 @@ for name = 1, names do
               end
               if options % 2 == 0 then
                 -- The client does not listen yet.
-                tail = sub(tail, 1, first_row - (record_flags >= 2 and 9 or 1)) .. pack('<d', now + 2000000)
+                tail = sub(tail, 1, first_row - (record_flags % 4 >= 2 and 9 or 1)) .. pack('<d', now + 2000000)
                   .. sub(tail, first_row)
-                if record_flags < 2 then record_flags, first_row = record_flags + 2, first_row + 8 end
+                if record_flags % 4 < 2 then record_flags, first_row = record_flags + 2, first_row + 8 end
               end
               held = held + permits
               fence = fence < now and now or fence + 1
@@ -339,9 +340,11 @@ for name = 1, names do
                 mixed * (mixed * mixed % 16777216) % 281474976710656, 1, 0)
               -- A client that does not listen yet counts as listening for two seconds.
               if options % 2 == 0 then part = part .. pack('<d', now + 2000000) end
-              tail = sub(tail, 1, about_size + reasons_size) .. part .. sub(tail, first_row)
+              local part_at = first_row - (record_flags % 4 >= 2 and 8 or 0)
+              tail = sub(tail, 1, part_at - 1) .. part .. sub(tail, first_row)
                 .. pack(ROW, number, row_flags, #more, permits, rank, 0) .. more
-              record_flags, first_row = options % 2 == 0 and 3 or 1, about_size + reasons_size + #part + 1
+              record_flags = record_flags - record_flags % 4 + (options % 2 == 0 and 3 or 1)
+              first_row = part_at + #part
               if margin > waiter_ttl / 2 then margin = math.floor(waiter_ttl / 2) end
               if margin < bound then bound = margin end
               if steady + waiter_ttl < earliest then earliest = steady + waiter_ttl end
@@ -411,14 +414,15 @@ for name = 1, names do
             local member = is_plain and not guard and not mine and front
             local heir = member and sub(member, 10, 21) .. '\0\0\0\0'
             local record = heir and heir ~= own and not L and not (texts and texts[heir])
-              and (heir ~= first_id or not only) and call('hget', key, 'l' .. heir)
+              and (heir ~= first_id or not only) and call('hget', key, heir)
             if record and #record > RECORD_SIZE then
               local its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest, its_members, its_listed,
-                its_flags, its_about, its_reasons, part_at = read(RECORD, record)
-              part_at = part_at + its_about + its_reasons
+                its_flags, its_about, part_at = read(RECORD, record)
+              part_at = part_at + its_about
+              if its_flags >= 4 then part_at = part_at + 2 + read('<I2', record, part_at) end
               local channel = (options % 4 >= 2 and key .. ':inbox:' or string.match(key, '^[^{]*') .. 'inbox:')
                 .. string.format(HEXADECIMAL, string.byte(its_inbox, 1, 16))
-              local is_there = its_flags == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
+              local is_there = its_flags % 4 == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
                 and call('pubsub', options % 4 >= 2 and 'shardnumsub' or 'numsub', channel)[2] > 0
               if is_there then
                 local w_ends, w_wall, w_digest, w_members, passed_over, rows_at = read('<dddBB', record, part_at)
@@ -462,7 +466,7 @@ for name = 1, names do
                   end
                   texts = texts or {}
                   texts[heir] = pack(RECORD, its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest,
-                    its_members + 1, its_listed, w_members > 1 and 1 or 0, its_about, its_reasons)
+                    its_members + 1, its_listed, its_flags - (w_members > 1 and 0 or 1), its_about)
                     .. sub(record, RECORD_SIZE + 1, part_at - 1) .. part .. sub(record, rows_at, at_row - 1)
                     .. sub(record, his_after + his_more)
                     .. pack(ROW, wanted, his_flags - 1, his_more - 9, his_permits, fence, top)
@@ -487,8 +491,30 @@ for name = 1, names do
         local of_waiters, ttl, margin, its_members, its_digest = read('<BddI4d', argument, at)
         if not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0) then
           refusal = 'SEINPAALARGUMENT a renewal'
+        elseif of_waiters > 0 and record_flags % 2 == 0 then
+          reply = '\12'
+        elseif of_waiters > 0 and (record_flags % 4 >= 2 or options % 2 == 0 or mine) then
+          task = 'renew_waiters' -- whether the client listens has changed, or may have
         elseif of_waiters > 0 then
-          task = 'renew_waiters'
+          local _, _, w_digest, w_members, passed_over = read('<dddBB', tail, first_row - 26)
+          if w_members ~= its_members or w_digest ~= its_digest or passed_over > 0 or inbox ~= asker then
+            reply = '\11'
+          else
+            tail = sub(tail, 1, first_row - 27) .. pack('<dddBB', clock + ttl, now + ttl, w_digest, w_members, 0)
+              .. sub(tail, first_row)
+            is_changed, grows = true, false
+            if margin < bound then bound = margin end
+            if steady + ttl < earliest then earliest = steady + ttl end
+            -- The answer has the place of the first of these waiters.
+            local row, rank, number = first_row, nil, nil
+            while row <= #tail do
+              local its_number, row_flags, more, _, its_rank, _, after = read(ROW, tail, row)
+              if row_flags % 2 == 1 and (not rank or its_rank < rank) then rank, number = its_rank, its_number end
+              row = after + more
+            end
+            local before = '(' .. pack('>c1I8c12I4', 'q', rank + 1000000000, own, number)
+            reply = pack('<BdI2I4', 19, ttl, 0, call('zlexcount', order, '[q', before) + 1)
+          end
         elseif members == 0 then
           reply = '\12'
         elseif members ~= its_members or digest ~= its_digest or inbox ~= asker then
@@ -539,7 +565,7 @@ for name = 1, names do
       end
       if is_changed then
         local record = pack(RECORD, inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed,
-          record_flags, about_size, reasons_size) .. tail .. added
+          record_flags, about_size) .. tail .. added
         added = ''
         if texts or own ~= first_id then
           texts = texts or {}
@@ -601,11 +627,11 @@ for name = 1, names do
     local refused
     local fields = only and not texts and not stated_below or { 'h', head }
     if fields == true then
-      refused = redis.pcall('hset', key, 'h', head, field, only)
+      refused = redis.pcall('hset', key, 'h', head, first_id, only)
     else
-      if only then fields[3], fields[4] = field, only end
+      if only then fields[3], fields[4] = first_id, only end
       for id, record in pairs(texts or {}) do
-        fields[#fields + 1] = 'l' .. id
+        fields[#fields + 1] = id
         fields[#fields + 1] = record
       end
       if stated_below then
@@ -616,14 +642,16 @@ for name = 1, names do
     end
     -- A server without free memory refuses the first write. If the call does more than grow the name, that
     -- has to succeed: after a removal, Redis lets every write of a script pass.
-    if type(refused) == 'table' and not grows and not has_written then
-      call('hdel', key, '-')
-      if fields == true then fields = { 'h', head, field, only } end
-      refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
-    end
     if type(refused) == 'table' then
-      refusal = string.find(refused.err, 'OOM', 1, true) and 'SEINPAALOOM the server has no memory left'
-        or (string.gsub(refused.err, '^%-', ''))
+      if not grows and not has_written then
+        call('hdel', key, '-')
+        if fields == true then fields = { 'h', head, first_id, only } end
+        refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
+      end
+      if type(refused) == 'table' then
+        refusal = string.find(refused.err, 'OOM', 1, true) and 'SEINPAALOOM the server has no memory left'
+          or (string.gsub(refused.err, '^%-', ''))
+      end
     end
     if refusal then
       answer = redis.error_reply(refusal)
@@ -641,8 +669,10 @@ for name = 1, names do
       elseif is_order_new and deadline > 0 then
         call('pexpire', order, string.format('%d', math.max(math.floor((deadline - now) / 1000), 1)))
       end
-      for i = 1, notifications and #notifications or 0, 2 do
-        redis.pcall(options % 4 >= 2 and 'spublish' or 'publish', notifications[i], notifications[i + 1])
+      if notifications then
+        for i = 1, #notifications, 2 do
+          redis.pcall(options % 4 >= 2 and 'spublish' or 'publish', notifications[i], notifications[i + 1])
+        end
       end
       answer = pack('<dd', now, look) .. replies
     end

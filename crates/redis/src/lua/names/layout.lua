@@ -2,7 +2,7 @@
 --
 -- The hash of a name has these fields:
 --   h       the header, HEAD
---   l<ID>   a record: the lease with this id (16 bytes) and the rows of its tickets; if the id ends
+--   <ID>    a record: the lease with this id (16 bytes) and the rows of its tickets; if the id ends
 --           with the number 0, also the waiters of the series, and what is remembered of it
 --   s p n   the limit that callers stated while another one is pinned; the reason of a pause; the
 --           names of the slots. Flags in the header say which of them are in force.
@@ -32,10 +32,10 @@ local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4ddddddd', 76
 -- The lease: inbox, its end on the ledger's clock and on the server's, the ttl of its requests. The
 -- series: the last number that is granted or over, until when it is remembered. The digest of the
 -- lease's tickets, their number, the bound under which the order lists the record (0 if it does
--- not), flags, the bytes of about and of the reasons.
-local RECORD, RECORD_SIZE = '<c16dddI4ddBdBI2I2', 74
--- Then: about; the reasons of tickets that were not simply released, ascending; WAITING if bit 1 of
--- the flags is set; if bit 2 is set, until when a client that does not listen yet counts as
+-- not), flags, the bytes of about.
+local RECORD, RECORD_SIZE = '<c16dddI4ddBdBI2', 72
+-- Then: about; if bit 4 of the flags is set, the size (I2) of the reasons of tickets that were not simply
+-- released, and these, ascending; WAITING if bit 1 is set; if bit 2 is set, until when a client that does not listen yet counts as
 -- listening; and the rows.
 -- A reason is '<I4B'. WAITING is the lease of the series' waiters, '<dddBB': its two ends, digest, number
 -- of waiters, of those passed over.
@@ -52,4 +52,4 @@ local ROW, ROW_SIZE = '<I4BI2I4dI4', 23
 
 -- The header of a name that is new, and a record that is. (The bytes 64 and 67 are of 2^53.)
 local NEW_HEAD = '\30\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\64\67\0\0\0\0\0\0\64\67\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
-local NEW_RECORD = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+local NEW_RECORD = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

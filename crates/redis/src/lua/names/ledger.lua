@@ -81,21 +81,26 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   function L.read_record(id, text)
     if #text < RECORD_SIZE then L.damaged('a record is too short') end
-    local it, flags, about, reasons, at = { id = id, is_changed = false }
+    local it, flags, about, at = { id = id, is_changed = false }
     it.inbox, it.ends, it.ends_wall, it.ttl, it.last, it.till, it.digest, it.members, it.listed, flags,
-      about, reasons, at = struct.unpack(RECORD, text)
+      about, at = struct.unpack(RECORD, text)
     it.grace, it.waiting = 0, false
     it.about = string.sub(text, at, at + about - 1)
     at = at + about
-    it.reasons = string.sub(text, at, at + reasons - 1)
-    at = at + reasons
+    it.reasons = ''
+    if flags >= 4 then
+      local reasons
+      reasons, at = struct.unpack('<I2', text, at)
+      it.reasons = string.sub(text, at, at + reasons - 1)
+      at = at + reasons
+    end
     if flags % 2 == 1 then
       local w = { of = it }
       w.ends, w.ends_wall, w.digest, w.members, w.passed_over, at = struct.unpack('<dddBB', text, at)
       it.waiting = w
     end
-    if flags >= 2 then it.grace, at = struct.unpack('<d', text, at) end
-    if flags > 3 or at > #text + 1 or reasons % 5 > 0 then L.damaged('a record cannot be read') end
+    if flags % 4 >= 2 then it.grace, at = struct.unpack('<d', text, at) end
+    if flags > 7 or at > #text + 1 or #it.reasons % 5 > 0 then L.damaged('a record cannot be read') end
     it.rows = string.sub(text, at)
     return it
   end
@@ -110,7 +115,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
         it.is_changed = true
       else
         text = L.known[id]
-        if text == nil then text = redis.call('hget', L.key, 'l' .. id) end
+        if text == nil then text = redis.call('hget', L.key, id) end
         it = text and L.read_record(id, text)
       end
       L.records[id] = it
@@ -211,14 +216,15 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   function L.text_of(record)
     local flags, waiting, more = 0, record.waiting, ''
+    if record.reasons ~= '' then flags, more = 4, struct.pack('<I2', #record.reasons) .. record.reasons end
     if waiting then
-      flags, more = 1, struct.pack('<dddBB', waiting.ends, waiting.ends_wall, waiting.digest, waiting.members,
+      flags, more = flags + 1, more .. struct.pack('<dddBB', waiting.ends, waiting.ends_wall, waiting.digest, waiting.members,
         waiting.passed_over)
     end
     if record.grace > L.now then flags, more = flags + 2, more .. struct.pack('<d', record.grace) end
     return struct.pack(RECORD, record.inbox, record.ends, record.ends_wall, record.ttl, record.last, record.till,
-      record.digest, record.members, record.listed, flags, #record.about, #record.reasons)
-      .. record.about .. record.reasons .. more .. L.write_rows(record)
+      record.digest, record.members, record.listed, flags, #record.about)
+      .. record.about .. more .. L.write_rows(record)
   end
 
   function L.is_empty(record)
@@ -268,10 +274,10 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
         if L.is_empty(record) then
           if record.listed > 0 then L.remove(struct.pack('>c1I8c16', 'e', record.listed, id)) end
           record.listed = 0
-          gone[#gone + 1] = 'l' .. id
+          gone[#gone + 1] = id
         else
           L.list(record)
-          fields[#fields + 1] = 'l' .. id
+          fields[#fields + 1] = id
           fields[#fields + 1] = L.text_of(record)
         end
       end

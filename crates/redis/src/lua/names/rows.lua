@@ -44,8 +44,8 @@ local function add_rows(L)
     local rows = {}
     for at = 1, #found[2], 2 do
       local field, value = found[2][at], found[2][at + 1]
-      if string.sub(field, 1, 1) == 'l' then
-        for _, row in ipairs(L.rows_of(L.read_record(string.sub(field, 2), value))) do
+      if #field == 16 then
+        for _, row in ipairs(L.rows_of(L.read_record(field, value))) do
           if not row.is_elsewhere then rows[#rows + 1] = L.row_told(row) end
         end
       end
