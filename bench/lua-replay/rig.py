@@ -3,7 +3,7 @@ import glob, os, re, signal, socket, struct, subprocess, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAMES = HERE + '/../../crates/redis/src/lua/names/'
 HOT = ['layout', 'guard', 'ledger', 'rare', 'hot']
-ADMIN = ['layout', 'guard', 'ledger', 'rare', 'rows', 'admin', 'run']
+ADMIN = ['layout', 'guard', 'ledger', 'rare', 'named', 'rows', 'admin', 'run']
 READ = ['layout', 'guard', 'ledger', 'rows', 'read']
 def strip(text):
     lines = (re.sub(r'\s+--( .*)?$', '', line).strip() for line in text.split('\n'))

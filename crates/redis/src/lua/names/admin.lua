@@ -2,7 +2,7 @@
 -- hot.lua, in any mixture. Nobody counts its instructions, so it uses the functions throughout.
 
 local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD, RECORD_SIZE, ROW,
-    ROW_SIZE, add_ledger, add_rare, add_rows)
+    ROW_SIZE, add_ledger, add_rare, add_rows, add_named)
   local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
   local max, min = math.max, math.min
   local EVICTED, ATTACHED = 3, 5
@@ -25,7 +25,8 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
     grows = false,
   }
   add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
-  for _, part in ipairs({ 'expire', 'acquire', 'general', 'named' }) do add_rare(L, part) end
+  for _, part in ipairs({ 'expire', 'acquire', 'general' }) do add_rare(L, part) end
+  add_named(L)
   add_rows(L)
 
   local function read_header()

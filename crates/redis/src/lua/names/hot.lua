@@ -12,7 +12,6 @@
 -- formats.
 
 local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
-local HEXADECIMAL = '%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x%02x'
 local names, answers = #KEYS / 2, nil
 if guard then names = names - 0.5 end
 
@@ -67,10 +66,12 @@ for name = 1, names do
     shift, arrival, trailer_at = read('<dd', head, trailer_at)
     if #head >= trailer_at then front = sub(head, trailer_at) end
   end
+  -- Named slots are left to the script of the general requests, which takes the same arguments.
+  if flags >= 8 then refusal = 'SEINPAALGENERAL the slots have names' end
   -- Nearly always a limit is stated, and nothing is configured. That is 4.
   local is_pinned, is_stated, is_plain = false, flags == 4, true
   if flags ~= 4 and flags > 0 then
-    is_pinned, is_stated, is_plain = flags % 4 >= 2, flags % 8 >= 4, flags % 2 == 0 and flags < 8
+    is_pinned, is_stated, is_plain = flags % 4 >= 2, flags % 8 >= 4, flags % 2 == 0
   end
 
   -- Time passes. A step back of the server's clock leaves the ledger's clock where it is.
@@ -123,7 +124,7 @@ for name = 1, names do
         L = {
           key = key, order = order, now = now, steady = steady, asker = asker, guard = guard, shift = shift,
           version = VERSION, is_new = not head, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4,
-          listens = options % 2 == 1, wall = wall, is_paused = flags % 2 == 1, is_named = flags >= 8,
+          listens = options % 2 == 1, wall = wall, is_paused = flags % 2 == 1, is_named = false,
           arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = {}, kind = 0, uses = uses,
           limit = 0, held = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
           deadline = deadline, remembered = 0, is_pinned = is_pinned, is_stated = false, progress = false,
@@ -142,7 +143,6 @@ for name = 1, names do
         if not op then L.grows = false end
         add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
         if due <= steady then add_rare(L, 'expire') end
-        if flags >= 8 then add_rare(L, 'named') end
       end
       L.kind, L.limit, L.held, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
         kind, limit, held, waiting, top, fence, bound, due, remembered, is_stated
@@ -374,8 +374,6 @@ for name = 1, names do
           local ttl, margin = read('<dd', argument, at + 4)
           if not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0) then
             refusal = 'SEINPAALARGUMENT a renewal'
-          elseif flags >= 8 then
-            task = 'renew_ticket'
           else
             ends, ends_wall, is_changed, grows = clock + ttl, now + ttl, true, false
             if margin < bound then bound = margin end
@@ -421,7 +419,7 @@ for name = 1, names do
               part_at = part_at + its_about
               if its_flags >= 4 then part_at = part_at + 2 + read('<I2', record, part_at) end
               local channel = (options % 4 >= 2 and key .. ':inbox:' or string.match(key, '^[^{]*') .. 'inbox:')
-                .. string.format(HEXADECIMAL, string.byte(its_inbox, 1, 16))
+                .. string.format(string.rep('%02x', 16), string.byte(its_inbox, 1, 16))
               local is_there = its_flags % 4 == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
                 and call('pubsub', options % 4 >= 2 and 'shardnumsub' or 'numsub', channel)[2] > 0
               if is_there then
@@ -616,7 +614,7 @@ for name = 1, names do
         expires = string.format('%d', math.floor((deadline - now) / 1000))
       end
     end
-    flags = (is_pinned or not is_plain) and flags - flags % 8 + flags % 4 or 0
+    flags = flags % 4
     if is_stated then flags = flags + 4 end
     head = pack(HEAD, VERSION, kind, flags, uses, limit, held, waiting, top, clock, now, fence, bound,
       due, deadline, remembered)
@@ -670,9 +668,8 @@ for name = 1, names do
         call('pexpire', order, string.format('%d', math.max(math.floor((deadline - now) / 1000), 1)))
       end
       if notifications then
-        for i = 1, #notifications, 2 do
-          redis.pcall(options % 4 >= 2 and 'spublish' or 'publish', notifications[i], notifications[i + 1])
-        end
+        local publish = options % 4 >= 2 and 'spublish' or 'publish'
+        for i = 1, #notifications, 2 do redis.pcall(publish, notifications[i], notifications[i + 1]) end
       end
       answer = pack('<dd', now, look) .. replies
     end

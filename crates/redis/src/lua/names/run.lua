@@ -12,7 +12,7 @@ local names, answers = math.floor(#KEYS / 2), {}
 local function execute(name, argument)
   local progress = { has_written = false }
   local ok, answer = pcall(step, name, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD,
-    RECORD_SIZE, ROW, ROW_SIZE, add_ledger, add_rare, add_rows)
+    RECORD_SIZE, ROW, ROW_SIZE, add_ledger, add_rare, add_rows, add_named)
   if not ok then
     local L = { progress = progress }
     add_ledger(L)
