@@ -18,8 +18,8 @@ if guard then names = names - 0.5 end
 for name = 1, names do
   local key, order, argument = KEYS[2 * name - 1], KEYS[2 * name], ARGV[name]
   local options, seen, asker, op, size, own, at
-  local size_of_argument, to = #argument, #argument
-  if size_of_argument > 33 then
+  local length, to = #argument, #argument
+  if length > 33 then
     options, seen, asker, op, size, own, at = read('<Bdc16BI2c16', argument)
     to = 28 + size
   else
@@ -32,13 +32,13 @@ for name = 1, names do
     local time = call('time')
     now = time[1] * 1000000 + time[2]
   else
-    now, size_of_argument = read('<d', argument, size_of_argument - 7), size_of_argument - 8
-    if not op then to = size_of_argument end
+    now, length = read('<d', argument, length - 7), length - 8
+    if not op then to = length end
   end
   -- A refusal of the call, after which nothing is written.
   local refusal
-  if options < 64 or seen > 4503599627370496 or to > size_of_argument then
-    refusal, to = 'SEINPAALARGUMENT the start of the requests', size_of_argument
+  if options < 64 or seen > 4503599627370496 or to > length then
+    refusal, to = 'SEINPAALARGUMENT the start of the requests', length
   end
 
   local found = call('hmget', key, 'h', own)
@@ -135,7 +135,7 @@ for name = 1, names do
         if only then texts[first_id], only = only, nil end
         L.known[first_id] = text or false
         local scan = 26
-        while scan < size_of_argument do
+        while scan < length do
           local other, its_size = read('<BI2', argument, scan)
           if other ~= 1 then L.grows = false end
           scan = scan + 3 + its_size
@@ -538,12 +538,12 @@ for name = 1, names do
       task = nil
     elseif not task then
       if reply then replies, reply = replies == '' and reply or replies .. reply, nil end
-      if to >= size_of_argument then
+      if to >= length then
         is_over = true
       else
         op, size, next_id, at = read('<BI2c16', argument, to + 1)
         to = to + 3 + size
-        if to > size_of_argument then refusal = 'SEINPAALARGUMENT a request is cut off' end
+        if to > length then refusal = 'SEINPAALARGUMENT a request is cut off' end
       end
     end
 
