@@ -52,6 +52,7 @@ x = run(admin, 'guarded', g.call(g.acq()), (m,), ('5000000',)); ok('guarded, gen
 for _ in range(12): time.sleep(.6); x = run(hot, 'guarded', g.call(g.acq(limit=100)), (m,), ("5000000",))
 ok('the guard ends', x[16] == 1); print('   ', c('hgetall', m))
 x = run(hot, 'guarded', g.call(g.rel(g.n)), (m,), ('5000000',)); ok('release with the guard', x[16] == 14)
+c('set', 'seinpaal:guard2', 'x'); x = run(hot, 'guarded2', g.call(g.acq()), ('seinpaal:guard2',), ('5000000',)); ok('foreign marker: %s' % x, 'SEINPAALCORRUPT' in str(x))
 # no memory
 M = Client(60); assert run(hot, 'oom', M.call(M.acq()))[16] == 1
 N = Client(61); assert run(hot, 'oom', N.call(N.acq()))[16] == 1

@@ -14,7 +14,8 @@
 
 local guard
 if #KEYS % 2 == 1 then
-  local marker, length, known_left = KEYS[#KEYS], tonumber(ARGV[#ARGV]), nil
+  local marker, length = KEYS[#KEYS], tonumber(ARGV[#ARGV])
+  local known_left, known_refusal
 
   local function line_of(told, what)
     return type(told) == 'string' and string.match(told, '\n' .. what .. ':(%x+)') or nil
@@ -23,14 +24,14 @@ if #KEYS % 2 == 1 then
   local function count_down(now, replication)
     local kept = redis.pcall('hget', marker, 'm')
     if type(kept) == 'table' then
-      error({ refusal = 'SEINPAALCORRUPT the key of the guard is somebody else\'s' }, 0)
+      return 1, 'SEINPAALCORRUPT the key of the guard is somebody else\'s'
     end
     local replid, promotion = line_of(replication, 'master_replid'), line_of(replication, 'master_replid2')
     local seen, known, left, wall = string.match(kept or '', '^master_replid:([%x-]+)/(%x+) (%d+) (%d+)$')
     if replid and seen == replid and left == '0' then return 0 end
     local run_id = line_of(redis.pcall('info', 'server'), 'run_id')
     if not run_id or not promotion then
-      error({ refusal = 'SEINPAALGUARD INFO does not say run_id and master_replid2' }, 0)
+      return 1, 'SEINPAALGUARD INFO does not say run_id and master_replid2'
     end
     replid = replid or string.rep('-', 32)
     local incarnation = string.sub(run_id, 1, 20) .. string.sub(promotion, 1, 20)
@@ -47,6 +48,7 @@ if #KEYS % 2 == 1 then
     return still
   end
 
+  -- Gives the microseconds that are left, and the refusal if that cannot be found out.
   function guard(now)
     if not known_left then
       local over, replication = redis.pcall('hget', marker, 'o'), redis.pcall('info', 'replication')
@@ -54,9 +56,9 @@ if #KEYS % 2 == 1 then
           and string.find(replication, over, 1, true) then
         known_left = 0
       else
-        known_left = count_down(now, replication)
+        known_left, known_refusal = count_down(now, replication)
       end
     end
-    return known_left
+    return known_left, known_refusal
   end
 end

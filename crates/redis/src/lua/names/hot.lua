@@ -100,7 +100,7 @@ for name = 1, names do
   -- to be added to the order and removed from it, and free slots for it.
   local only, texts, adds, removes, free
   -- The limit that was stated while another one is pinned.
-  local stated_below
+  local stated
   local first_id, has_written, is_order_new = own, false, not head
   -- Whether the call does nothing but grow the name.
   local grows = op ~= nil
@@ -154,8 +154,8 @@ for name = 1, names do
       end
       if arrival > L.arrival then L.arrival = arrival end
       if notifications then L.earlier, notifications = notifications, nil end
-      local ok, got = pcall(L.run, task, argument, at - 16, to, stated_below, free, adds, removes)
-      stated_below, free, adds, removes = nil, nil, nil, nil
+      local ok, got = pcall(L.run, task, argument, at - 16, to, stated, free, adds, removes)
+      stated, free, adds, removes = nil, nil, nil, nil
       kind, limit, held, waiting, top, fence, bound, due, remembered, is_stated =
         L.kind, L.limit, L.held, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
       arrival = L.arrival
@@ -233,7 +233,7 @@ for name = 1, names do
             -- A limit that is set, or is the first one, stays stated even if this request is refused.
             if is_new and (rule == 3 or in_force ~= limit) then
               is_stated = true
-              if is_pinned then stated_below = asked else limit = in_force end
+              if is_pinned then stated = asked else limit = in_force end
             end
             local slot = top
             if permits > in_force - held then
@@ -261,7 +261,7 @@ for name = 1, names do
               if not is_pinned then
                 is_stated, limit = true, in_force
               elseif is_new then
-                is_stated, stated_below = true, asked
+                is_stated, stated = true, asked
               end
               local about, more, row_flags = sub(argument, about_at, to), '', 0
               if #tail < first_row then
@@ -317,7 +317,7 @@ for name = 1, names do
               if not is_pinned then
                 is_stated, limit = true, in_force
               elseif is_new then
-                is_stated, stated_below = true, asked
+                is_stated, stated = true, asked
               end
               local about, more, row_flags = sub(argument, about_at, to), '', 1
               if #tail < first_row then
@@ -623,7 +623,7 @@ for name = 1, names do
     end
 
     local refused
-    local fields = only and not texts and not stated_below or { 'h', head }
+    local fields = only and not texts and not stated or { 'h', head }
     if fields == true then
       refused = redis.pcall('hset', key, 'h', head, first_id, only)
     else
@@ -632,9 +632,9 @@ for name = 1, names do
         fields[#fields + 1] = id
         fields[#fields + 1] = record
       end
-      if stated_below then
+      if stated then
         fields[#fields + 1] = 's'
-        fields[#fields + 1] = pack('<I4', stated_below)
+        fields[#fields + 1] = pack('<I4', stated)
       end
       refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
     end

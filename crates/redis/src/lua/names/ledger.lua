@@ -36,8 +36,8 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   end
 
   -- Writes what the straight path has left to be written, and does one thing.
-  function L.run(task, argument, at, to, stated_below, free, adds, removes)
-    if stated_below then L.settings.s = struct.pack('<I4', stated_below) end
+  function L.run(task, argument, at, to, stated, free, adds, removes)
+    if stated then L.settings.s = struct.pack('<I4', stated) end
     for i = 1, free and #free or 0 do L.add(free[i]) end
     for i = 2, adds and #adds or 0, 2 do L.add(adds[i]) end
     for i = 1, removes and #removes or 0 do L.remove(removes[i]) end
@@ -629,7 +629,10 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   -- The order of service. --------------------------------------------------------------------------
 
   function L.admits()
-    return not L.is_paused and not (L.guard and L.guard(L.now) > 0)
+    if L.is_paused or not L.guard then return not L.is_paused end
+    local left, refusal = L.guard(L.now)
+    if refusal then error({ refusal = refusal }, 0) end
+    return left == 0
   end
 
   -- Gives the first waiter that is not passed over.
