@@ -12,8 +12,10 @@
 -- As with the ledger's clock, a call counts at most a fifth of the guard as passed, so that a step
 -- of the server's clock cannot end it.
 
-local guard
-if #KEYS % 2 == 1 then
+-- How many names the call is about.
+local names, guard = #KEYS / 2, nil
+if names % 1 > 0 then
+  names = names - 0.5
   local marker, length = KEYS[#KEYS], tonumber(ARGV[#ARGV])
   local known_left, known_refusal
 

@@ -12,8 +12,7 @@
 -- formats.
 
 local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
-local names, answers = #KEYS / 2, nil
-if guard then names = names - 0.5 end
+local answers
 
 for name = 1, names do
   local key, order, argument = KEYS[2 * name - 1], KEYS[2 * name], ARGV[name]

@@ -7,7 +7,7 @@
 -- name's options is set, all names are acquired or none: a name that is not granted ends the call, the names
 -- before it are given up again, and the answers end with its answer.
 
-local names, answers = math.floor(#KEYS / 2), {}
+local answers = {}
 
 local function execute(name, argument)
   local progress = { has_written = false }
