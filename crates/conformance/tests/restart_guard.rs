@@ -11,6 +11,7 @@ fn run_with(option: &str, seed: u64) -> AmnesiaReport {
 }
 
 #[test]
+#[ignore = "a load of many seconds; nightly runs it, and the example of the same name for longer"]
 fn with_the_restart_guard_no_more_than_the_limit_hold_however_often_the_server_forgets() {
     let report = run_with("restart-guard=1250ms", 7);
     assert_eq!(report.tally.over_admissions, 0, "{report}");
@@ -18,6 +19,7 @@ fn with_the_restart_guard_no_more_than_the_limit_hold_however_often_the_server_f
 }
 
 #[test]
+#[ignore = "a load of many seconds; nightly runs it, and the example of the same name for longer"]
 fn without_the_restart_guard_more_than_the_limit_hold_when_the_server_forgets() {
     let mut reports = (7..7 + RUNS).map(|seed| run_with("restart-guard=off", seed));
     assert!(reports.any(|report| report.tally.over_admissions > 0), "in none of {RUNS} runs");

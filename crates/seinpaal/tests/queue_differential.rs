@@ -29,7 +29,7 @@ use seinpaal_rig::RedisServer;
 
 /// As many histories as CI has time for. Set the variable to look further.
 fn histories() -> u64 {
-    std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+    std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(25)
 }
 
 async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {

@@ -88,7 +88,7 @@ async fn scripts_that_are_given_no_time_go_by_the_servers_in_microseconds() {
 
 /// As many histories as CI has time for. Set the variable to look further.
 fn histories() -> u64 {
-    std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+    std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(25)
 }
 
 #[tokio::test]
