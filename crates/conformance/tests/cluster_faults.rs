@@ -9,6 +9,7 @@ use seinpaal_conformance::faults::cluster::{ClusterPlan, run};
 const SOON: Duration = Duration::from_secs(30);
 
 #[test]
+#[ignore = "a load of many seconds; nightly runs it, and the example of the same name for longer"]
 fn slots_move_under_load_and_nobody_holds_too_much() {
     let plan = ClusterPlan { clients: 12, limit: 1, kills: 0, moves: 1, options: "", seed: 3 };
     let report = run(&plan);
@@ -19,6 +20,7 @@ fn slots_move_under_load_and_nobody_holds_too_much() {
 }
 
 #[test]
+#[ignore = "a load of many seconds; nightly runs it, and the example of the same name for longer"]
 fn masters_die_under_load_and_nobody_holds_too_much_with_replicated() {
     let options = "?replicated=1";
     let plan = ClusterPlan { clients: 12, limit: 1, kills: 2, moves: 0, options, seed: 4 };
