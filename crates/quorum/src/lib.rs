@@ -61,10 +61,7 @@ use self::{
     table::TicketTable,
 };
 use seinpaal_redis::node::{inspection, listed};
-use seinpaal_store::{
-    Certainty, NewsSender, Reading, StoreError, StoreErrorKind,
-    url::{QuorumUrl, StoreUrl},
-};
+use seinpaal_store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::QuorumUrl};
 
 /// The target of log events, named after the place where users of the crate `seinpaal` find this
 /// store.
@@ -111,29 +108,13 @@ struct FenceClock {
 }
 
 impl QuorumStore {
-    /// Connects to the servers at a `redis+quorum://` URL, to a majority of them at least. Must be
+    /// Connects to the servers of a `redis+quorum://` URL, to a majority of them at least. Must be
     /// called inside a tokio runtime, which keeps the connections from then on.
     ///
     /// # Errors
-    /// As [`RedisStore::connect`](seinpaal_redis::RedisStore::connect), if fewer nodes than a majority can
-    /// be used. Also if two nodes are the same server, or if a node was set up with another
+    /// As [`RedisStore::open`](seinpaal_redis::RedisStore::open), if fewer nodes than a majority
+    /// can be used. Also if two nodes are the same server, or if a node was set up with another
     /// `restart-guard`.
-    pub async fn connect(
-        url: &str,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        match StoreUrl::parse(url) {
-            Ok(StoreUrl::Quorum(url)) => Self::open(url, inbox, news).await,
-            Ok(_) => Err(misconfigured("not the URL of a quorum")),
-            Err(bad) => Err(misconfigured(&bad.to_string())),
-        }
-    }
-
-    /// As [`connect`](Self::connect), with a parsed URL.
-    ///
-    /// # Errors
-    /// As [`QuorumStore::connect`].
     pub async fn open(
         url: QuorumUrl,
         inbox: Inbox,

@@ -100,14 +100,3 @@ fn arguments(envelope: &Envelope, lines: &[String]) -> Vec<String> {
 
 /// The most lines in one call.
 pub(super) const MOST_LINES: usize = 2 * Batch::MOST;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_line_is_wider_than_100_columns() {
-        let wide = PIECES.lines().find(|line| line.chars().count() > 100);
-        assert_eq!(wide, None, "cargo fmt leaves scripts as they are");
-    }
-}

@@ -124,7 +124,7 @@ impl Node {
         arguments: &[String],
         room: usize,
     ) -> Result<Value, StoreError> {
-        self.connection.evaluate_text(script, keys, arguments, room).await
+        self.connection.evaluate_script(script, keys, arguments, room).await
     }
 
     /// The names at this server that begin with `prefix`. A name may come twice, or be gone by now.

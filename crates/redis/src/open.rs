@@ -8,7 +8,7 @@ use std::{
 use seinpaal_proto::Inbox;
 use seinpaal_store::{
     NewsSender, StoreError,
-    url::{ClusterUrl, RedisOptions, RedisUrl, SentinelUrl, StoreUrl},
+    url::{ClusterUrl, RedisOptions, StoreUrl},
 };
 
 use crate::{
@@ -38,33 +38,32 @@ pub struct TestHooks {
 
 impl RedisStore {
     /// Connects to the server at a `redis://`, `rediss://`, `unix://`, `valkey://` or `valkeys://`
-    /// URL, to the master of a `redis+sentinel://` or `rediss+sentinel://` one, or to the cluster
-    /// of a `redis+cluster://` or `rediss+cluster://` one. Must be called inside a tokio runtime,
-    /// which keeps the connection from then on.
+    /// URL, to the master that the sentinels of a `redis+sentinel://` or `rediss+sentinel://` one
+    /// know, which it follows when it moves, or to the cluster of a `redis+cluster://` or
+    /// `rediss+cluster://` one. Must be called inside a tokio runtime, which keeps the connection
+    /// from then on.
     ///
     /// # Errors
-    /// [`Misconfigured`] if the URL, an option of it or the server cannot be used, [`Forbidden`] if
-    /// the login is refused, [`Unreachable`] if no server that takes writes answers within
-    /// `connect-timeout`. No error repeats the password.
+    /// [`Misconfigured`] if the URL is of another kind, if an option of it or the server cannot be
+    /// used, or if no sentinel knows such a master, [`Forbidden`] if the login is refused,
+    /// [`Unreachable`] if no server that takes writes answers within `connect-timeout`. No error
+    /// repeats the password.
     ///
     /// [`Misconfigured`]: seinpaal_store::StoreErrorKind::Misconfigured
     /// [`Forbidden`]: seinpaal_store::StoreErrorKind::Forbidden
     /// [`Unreachable`]: seinpaal_store::StoreErrorKind::Unreachable
-    pub async fn connect(
-        url: &str,
+    pub async fn open(
+        url: StoreUrl,
         inbox: Inbox,
         news: NewsSender,
     ) -> Result<Arc<Self>, StoreError> {
-        match StoreUrl::parse(url) {
-            Ok(url) => Self::open_with_hooks(url, inbox, news, TestHooks::default()).await,
-            Err(bad) => Err(misconfigured(&bad.to_string())),
-        }
+        Self::open_with_hooks(url, inbox, news, TestHooks::default()).await
     }
 
-    /// As [`connect`](Self::connect), with a parsed URL, for tests.
+    /// As [`open`](Self::open), for tests.
     ///
     /// # Errors
-    /// As [`RedisStore::connect`].
+    /// As [`open`](Self::open).
     #[doc(hidden)]
     pub async fn open_with_hooks(
         url: StoreUrl,
@@ -75,39 +74,10 @@ impl RedisStore {
         let endpoint = match url {
             StoreUrl::Redis(url) => RedisEndpoint::Server(url),
             StoreUrl::Sentinel(url) => RedisEndpoint::Sentinels(url),
-            StoreUrl::Cluster(url) => {
-                return Self::open_cluster_with(url, inbox, news, hooks).await;
-            }
+            StoreUrl::Cluster(url) => return Self::open_cluster(url, inbox, news, hooks).await,
             _ => return Err(misconfigured("not the URL of a Redis or Valkey server")),
         };
         Self::open_at(endpoint, inbox, news, hooks).await
-    }
-
-    /// As [`connect`](Self::connect), with a parsed URL.
-    ///
-    /// # Errors
-    /// As [`RedisStore::connect`].
-    pub async fn open(
-        url: RedisUrl,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(RedisEndpoint::Server(url), inbox, news, TestHooks::default()).await
-    }
-
-    /// Connects to the master that the sentinels of a `redis+sentinel://` URL know, and follows it
-    /// when it moves.
-    ///
-    /// # Errors
-    /// As [`RedisStore::connect`], and [`Misconfigured`] if no sentinel knows such a master.
-    ///
-    /// [`Misconfigured`]: seinpaal_store::StoreErrorKind::Misconfigured
-    pub async fn open_behind(
-        url: SentinelUrl,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_at(RedisEndpoint::Sentinels(url), inbox, news, TestHooks::default()).await
     }
 
     async fn open_at(
@@ -128,19 +98,7 @@ impl RedisStore {
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: hooks.now, first_reading, heard }))
     }
 
-    /// Connects to a cluster.
-    ///
-    /// # Errors
-    /// As [`RedisStore::connect`].
-    pub async fn open_cluster(
-        url: ClusterUrl,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        Self::open_cluster_with(url, inbox, news, TestHooks::default()).await
-    }
-
-    async fn open_cluster_with(
+    async fn open_cluster(
         url: ClusterUrl,
         inbox: Inbox,
         news: NewsSender,

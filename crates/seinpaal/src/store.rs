@@ -54,20 +54,14 @@ pub fn open(
                 Ok(embedded::EmbeddedStore::open_soon(&dir, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(feature = "redis")]
-            url::StoreUrl::Redis(url) => {
+            url @ (url::StoreUrl::Redis(_)
+            | url::StoreUrl::Sentinel(_)
+            | url::StoreUrl::Cluster(_)) => {
                 Ok(redis::RedisStore::open(url, inbox, news).await? as Arc<dyn Store>)
-            }
-            #[cfg(feature = "redis")]
-            url::StoreUrl::Cluster(url) => {
-                Ok(redis::RedisStore::open_cluster(url, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(feature = "redis")]
             url::StoreUrl::Quorum(url) => {
                 Ok(quorum::QuorumStore::open(url, inbox, news).await? as Arc<dyn Store>)
-            }
-            #[cfg(feature = "redis")]
-            url::StoreUrl::Sentinel(url) => {
-                Ok(redis::RedisStore::open_behind(url, inbox, news).await? as Arc<dyn Store>)
             }
             #[cfg(feature = "zookeeper")]
             url::StoreUrl::Zookeeper(url) => {

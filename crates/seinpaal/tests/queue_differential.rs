@@ -39,7 +39,7 @@ async fn compare_many(seeds: std::ops::Range<u64>, scale: Scale) {
 async fn compare_many_on(bench: &mut Bench, seeds: std::ops::Range<u64>, scale: Scale) {
     for seed in seeds {
         let history = history(seed, scale);
-        if bench.differs(&history).await {
+        if bench.difference(&history).await.is_some() {
             let short = bench.shorten(history).await;
             let difference = bench.difference(&short).await.unwrap_or_default();
             panic!(

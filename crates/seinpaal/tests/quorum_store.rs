@@ -13,7 +13,9 @@ use std::{
 
 use redis::cmd;
 use requests::{acquisition, plain, release};
-use seinpaal::store::{News, Store, StoreError, StoreErrorKind, quorum::QuorumStore};
+use seinpaal::store::{
+    News, Store, StoreError, StoreErrorKind, quorum::QuorumStore, url::StoreUrl,
+};
 use seinpaal_proto::{
     Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew,
     Reply, Request, Ticket, TicketReply, Whom, time::SECOND,
@@ -56,7 +58,8 @@ impl Client {
     async fn connect(url: &str, inbox: u128) -> Result<Self, StoreError> {
         let (sender, news) = mpsc::unbounded_channel();
         let inbox = Inbox(inbox);
-        Ok(Self { store: QuorumStore::connect(url, inbox, sender).await?, inbox, news })
+        let Ok(StoreUrl::Quorum(url)) = StoreUrl::parse(url) else { panic!("not a quorum: {url}") };
+        Ok(Self { store: QuorumStore::open(url, inbox, sender).await?, inbox, news })
     }
 
     async fn ask(&self, request: Request) -> Result<Reply, StoreError> {

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use redis::cmd;
 use requests::{Client, acquire, is_granted, plain};
 use seinpaal::Advice;
-use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::RedisStore};
+use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::RedisStore, url::StoreUrl};
 use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request, Ticket};
 use seinpaal_rig::RedisServer;
 use seinpaal_rig::program;
@@ -36,7 +36,8 @@ fn server_for(rights: &[String]) -> (RedisServer, String) {
 }
 
 async fn connect(url: &str) -> Result<Arc<RedisStore>, StoreError> {
-    RedisStore::connect(url, Inbox(1), mpsc::unbounded_channel().0).await
+    let url = StoreUrl::parse(url).unwrap();
+    RedisStore::open(url, Inbox(1), mpsc::unbounded_channel().0).await
 }
 
 fn lines(advice: &[Advice]) -> String {

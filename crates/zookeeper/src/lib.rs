@@ -47,10 +47,9 @@ use self::{
     session_task::SessionTask,
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, NewsSender,
-    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, boottime,
-    no_queues,
-    url::{StoreUrl, ZookeeperUrl},
+    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, NewsSender, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, Written, boottime, no_queues,
+    url::ZookeeperUrl,
 };
 
 /// The target under which events are logged. It is the path by which users of the crate `seinpaal`
@@ -74,28 +73,17 @@ pub struct ZookeeperStore {
 }
 
 impl ZookeeperStore {
-    /// Opens a session with the ensemble at a `zookeeper://` URL. Must be called inside a tokio
+    /// Opens a session with the ensemble of a `zookeeper://` URL. Must be called inside a tokio
     /// runtime, which keeps the session from then on.
     ///
-    /// [`StoreErrorKind::Misconfigured`] if the URL is not valid, [`StoreErrorKind::Forbidden`] if
-    /// the login is refused, [`StoreErrorKind::Unreachable`] if no server of a quorum answers
-    /// within `connect-timeout`. No error repeats the password.
-    pub async fn connect(
-        url: &str,
-        inbox: Inbox,
-        news: NewsSender,
-    ) -> Result<Arc<Self>, StoreError> {
-        match StoreUrl::parse(url) {
-            Ok(StoreUrl::Zookeeper(url)) => Self::open(url, inbox, news).await,
-            Ok(_) => Err(misconfigured("not the URL of a ZooKeeper ensemble")),
-            Err(bad) => Err(misconfigured(&bad.to_string())),
-        }
-    }
-
-    /// Opens a session as [`connect`](Self::connect) does, with a parsed URL.
-    ///
     /// # Errors
-    /// As [`ZookeeperStore::connect`].
+    /// [`Misconfigured`] if the ensemble cannot be used, [`Forbidden`] if the login is refused,
+    /// [`Unreachable`] if no server of a quorum answers within `connect-timeout`. No error repeats
+    /// the password.
+    ///
+    /// [`Misconfigured`]: seinpaal_store::StoreErrorKind::Misconfigured
+    /// [`Forbidden`]: seinpaal_store::StoreErrorKind::Forbidden
+    /// [`Unreachable`]: seinpaal_store::StoreErrorKind::Unreachable
     pub async fn open(
         url: ZookeeperUrl,
         inbox: Inbox,
@@ -108,7 +96,7 @@ impl ZookeeperStore {
     /// place of the leader's clock, in microseconds.
     ///
     /// # Errors
-    /// As [`ZookeeperStore::connect`].
+    /// As [`open`](Self::open).
     #[doc(hidden)]
     pub async fn open_with(
         url: ZookeeperUrl,
@@ -241,8 +229,4 @@ impl Drop for ZookeeperStore {
         // The session ends with the last call that uses it.
         self.core.set_link(None);
     }
-}
-
-fn misconfigured(message: &str) -> StoreError {
-    StoreError::new(StoreErrorKind::Misconfigured, Certainty::NotExecuted, message)
 }

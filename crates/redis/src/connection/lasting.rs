@@ -40,7 +40,7 @@ impl Connection {
 
     /// Runs the script of a caller, as [`Connection::evaluate`] runs a script of the
     /// ledger.
-    pub(crate) async fn evaluate_text(
+    pub(crate) async fn evaluate_script(
         &self,
         script: &Script,
         keys: &[String],

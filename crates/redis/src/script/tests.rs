@@ -207,15 +207,6 @@ fn a_script_asks_the_clock_in_one_place_and_names_no_key_itself() {
     }
 }
 
-#[test]
-fn no_line_is_wider_than_100_columns() {
-    let sources = SCRIPTS.iter().map(|row| row.source).chain(PIECES.map(|(_, source)| source));
-    for source in sources.chain([QUEUE]) {
-        let wide = source.lines().find(|line| line.chars().count() > 100);
-        assert_eq!(wide, None, "cargo fmt leaves scripts as they are");
-    }
-}
-
 /// The names of all functions.
 fn functions(source: &str) -> Vec<&str> {
     source

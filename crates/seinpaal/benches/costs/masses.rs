@@ -9,6 +9,7 @@ use seinpaal::{
         embedded::EmbeddedStore,
         memory::{MemoryHub, MemoryStore},
         redis::RedisStore,
+        url::StoreUrl,
     },
 };
 use seinpaal_proto::{
@@ -37,7 +38,8 @@ pub(crate) async fn all(server: &mut Server, table: &mut Table) {
     let path = directory.path().to_owned();
     let file = format!("file://{}", path.display());
     let (news, _kept) = mpsc::unbounded_channel();
-    let redis = RedisStore::connect(&url, INBOX, news.clone()).await.expect("the store is there");
+    let address = StoreUrl::parse(&url).expect("the URL of a server");
+    let redis = RedisStore::open(address, INBOX, news.clone()).await.expect("the store is there");
     of_one("redis", &url, redis, Place::Server(server), table).await;
     let embedded = EmbeddedStore::open(&path, INBOX, news.clone()).expect("the store opens");
     of_one("embedded", &file, embedded, Place::Files(path), table).await;

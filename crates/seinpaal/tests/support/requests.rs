@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
-use seinpaal::store::{Certainty, News, Store, StoreError, redis::RedisStore};
+use seinpaal::store::{Certainty, News, Store, StoreError, redis::RedisStore, url::StoreUrl};
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
     Priority, Reply, Request, Ticket,
@@ -30,7 +30,7 @@ impl Client {
     pub async fn try_connect(url: &str, inbox: u128) -> Result<Self, StoreError> {
         let (sender, news) = mpsc::unbounded_channel();
         let inbox = Inbox(inbox);
-        let store = RedisStore::connect(url, inbox, sender).await?;
+        let store = RedisStore::open(StoreUrl::parse(url).unwrap(), inbox, sender).await?;
         Ok(Self { store, inbox, news })
     }
 

@@ -13,7 +13,7 @@ const SHORTEST: Duration = Duration::from_millis(500);
 pub(super) struct Aging {
     /// How long the key that ends first lasts, counted from an instant just before it was read.
     left: Option<(Instant, Duration)>,
-    /// Whether a key may have ended unseen.
+    /// Whether a key may have ended unseen, or a call had no answer in time.
     pub(super) is_unsure: bool,
 }
 

@@ -28,9 +28,7 @@ impl Bench {
     }
 
     async fn by_the_servers_clock(&self) -> Arc<RedisStore> {
-        let StoreUrl::Redis(url) = StoreUrl::parse(&self.server.socket_url("")).unwrap() else {
-            panic!()
-        };
+        let url = StoreUrl::parse(&self.server.socket_url("")).unwrap();
         let (news, _) = mpsc::unbounded_channel();
         RedisStore::open(url, Inbox(2), news).await.unwrap()
     }
