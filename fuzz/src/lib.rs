@@ -1,5 +1,5 @@
 //! All readers of bytes from outside, as functions over bytes. `cargo fuzz`
-//! (docs/internals/tests/fuzzing.md) and `tests/seeds.rs` call them. Each panics if its input makes
+//! (docs/internals/tests/fuzzing.md) and `tests/seeds` call them. Each panics if its input makes
 //! it break a promise.
 
 mod embedded;

@@ -171,12 +171,12 @@ impl Quorum {
             name: header.name.clone(),
             inbox: header.inbox,
             fence_seen: header.fence_seen,
-            now: self.rigged_now(),
+            now: self.test_now(),
             guard: format!("{} go", self.guard),
         }
     }
 
-    fn rigged_now(&self) -> Option<Micros> {
+    fn test_now(&self) -> Option<Micros> {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 

@@ -162,7 +162,7 @@ impl Quorum {
         // under it.
         let name = Name::new("marker").map_err(|_| misconfigured("no name"))?;
         let guard = format!("{} {how}", self.guard);
-        let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.rigged_now(), guard };
+        let envelope = Envelope { name, inbox: None, fence_seen: 0, now: self.test_now(), guard };
         let mut gathering = Gathering::send(&self.nodes, &envelope, &[]);
         gathering.wait(|_| false, Duration::MAX).await;
         self.learn(&gathering);
