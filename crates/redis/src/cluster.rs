@@ -47,7 +47,7 @@ use self::{
 };
 use super::{
     keys::{Keys, hash_slot_of},
-    script::{Mutation, ScriptKind, Scripts, Wire},
+    script::{Mutation, Script, Scripts, Wire},
     server::ServerFindings,
 };
 use seinpaal_store::{
@@ -153,7 +153,7 @@ impl Cluster {
     /// Runs a script at the owner of its first key.
     pub(super) async fn evaluate(
         &self,
-        operation: ScriptKind,
+        script: Script,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
@@ -161,7 +161,7 @@ impl Cluster {
         // The arguments are written once, although several nodes may be tried in turn.
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let hash_slot = keys.first().map(|key| hash_slot_of(key)).unwrap_or_default();
-        let call = ScriptCall { operation, keys, arguments, room };
+        let call = ScriptCall { script, keys, arguments, room };
         let done = self.shared.route(hash_slot, &NodeTask::Evaluate(&call)).await?;
         Ok((done.answer, ExecutedOnNode(done.at)))
     }
@@ -236,9 +236,8 @@ impl fmt::Debug for Cluster {
 
 impl ClusterLinks {
     fn new(options: ClusterOptions, me: Weak<Self>) -> Self {
-        let guard = options.url.options.restart_guard;
-        let sharded = Scripts::new(Wire::Sharded, guard, options.mutations.clone());
-        let moving = Scripts::new(Wire::Moving, guard, options.mutations);
+        let sharded = Scripts::new(Wire::Sharded, options.mutations.clone());
+        let moving = Scripts::new(Wire::Moving, options.mutations);
         Self {
             me,
             url: options.url,

@@ -21,7 +21,7 @@ use tokio::{task::AbortHandle, time::timeout};
 use super::{
     link::{ConnectOptions, Link, RESPONSE_TIMEOUT},
     replicas,
-    script::{ScriptKind, Scripts},
+    script::{Script, Scripts},
     sentinel::SentinelListeners,
     transport::CommandAnswer,
 };
@@ -79,7 +79,7 @@ impl Connection {
     pub(super) async fn evaluate(
         &self,
         scripts: &Scripts,
-        operation: ScriptKind,
+        operation: Script,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
@@ -95,8 +95,7 @@ impl Connection {
             .arg(keys)
             .arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let source = || scripts.source(operation);
-        let answer = run_script(&mut link, &evalsha, source, room).await;
+        let answer = run_script(&mut link, &evalsha, scripts.source(operation), room).await;
         // The state takes note before the answer is judged, because judging may give the link up.
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
@@ -197,19 +196,18 @@ impl fmt::Debug for Connection {
 async fn run_script(
     link: &mut Link,
     evalsha: &Cmd,
-    source: impl Fn() -> String,
+    source: &str,
     room: usize,
 ) -> CommandAnswer<Value> {
     let answer = link.commands.send_for(evalsha, room).await;
     if !is_missing_script(&answer) {
         return answer;
     }
-    let source = source();
-    let answer = load_and_repeat(link, &source, evalsha, room).await;
+    let answer = load_and_repeat(link, source, evalsha, room).await;
     if !is_missing_script(&answer) {
         return answer;
     }
-    link.commands.send_for(&with_source(evalsha, &source), room).await
+    link.commands.send_for(&with_source(evalsha, source), room).await
 }
 
 /// Loads a script and runs it again, in one pipeline. Another client's `SCRIPT FLUSH` can still

@@ -92,7 +92,7 @@ impl RedisStore {
         let options =
             ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
         let (connection, first_reading) = Connection::open(options).await?;
-        let scripts = Box::new(Scripts::new(Wire::Single, guard, mutations_of(&hooks)?));
+        let scripts = Box::new(Scripts::new(Wire::Single, mutations_of(&hooks)?));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: hooks.now, first_reading, heard }))

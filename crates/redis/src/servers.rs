@@ -10,7 +10,7 @@ use super::{
     connection::{self, Connection},
     keys::hash_slot_of,
     misconfigured,
-    script::{ScriptKind, Scripts},
+    script::{Script, Scripts},
 };
 use seinpaal_store::{Advice, Fact, StoreError};
 
@@ -85,7 +85,7 @@ impl Servers {
     /// Runs the script of an operation. Its answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,
-        operation: ScriptKind,
+        operation: Script,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,

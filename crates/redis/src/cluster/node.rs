@@ -177,6 +177,8 @@ impl ClusterNode {
             Err(error) => return unsent(error),
         };
         // The hash slot is on its way to this node, which does not know yet who listens there.
+        let moving = asking.then(|| call.to_the_next_node());
+        let call = moving.as_ref().unwrap_or(call);
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
         let mut answer = link.send(call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {

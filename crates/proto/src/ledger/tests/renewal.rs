@@ -64,8 +64,7 @@ fn renewing_by_ticket_tells_live_and_dead_apart() {
         TicketReply::Held {
             fence: held.fence,
             slots: held.slots,
-            names: held.names,
-            asks: [].into()
+            names: held.names
         }
     );
     assert_eq!(tickets[1], TicketReply::Ended(Cause::Evicted));
