@@ -196,6 +196,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         } else {
             self.state.set_head(&self.head)?;
         }
+        // A sender with work left over calls again soon in any case.
+        let look_in = look_in.filter(|_| !self.backlog);
         let replies = Replies { now: self.now, replies, backlog: self.backlog, look_in };
         Ok(Outcome { replies, wakeups: self.wakeups })
     }

@@ -101,11 +101,11 @@ impl<'a> Reader<'a> {
         self.take().map(u32::from_le_bytes)
     }
 
-    fn short(&mut self) -> Option<usize> {
+    pub(crate) fn short(&mut self) -> Option<usize> {
         self.take().map(u16::from_le_bytes).map(usize::from)
     }
 
-    fn double(&mut self) -> Option<f64> {
+    pub(crate) fn double(&mut self) -> Option<f64> {
         self.take().map(f64::from_le_bytes)
     }
 
@@ -287,12 +287,12 @@ impl<'a> Reader<'a> {
             waiters: Vec::new(),
         };
         for _ in 0..self.short()? {
-            self.row(&mut snapshot)?;
+            self.row_shown(&mut snapshot)?;
         }
         Some((snapshot, cursor))
     }
 
-    fn row(&mut self, snapshot: &mut Snapshot) -> Option<()> {
+    fn row_shown(&mut self, snapshot: &mut Snapshot) -> Option<()> {
         let ticket = self.ticket()?;
         if self.byte()? == b'h' {
             snapshot.holders.push(HolderRow {

@@ -24,6 +24,8 @@ mod examine;
 mod head;
 #[doc(hidden)]
 pub mod keys;
+#[doc(hidden)]
+pub mod layout;
 mod link;
 mod list;
 mod many;
@@ -107,7 +109,7 @@ impl RedisStore {
         self.servers.expect(batch).await?;
         let room = room_of(batch);
         let (answer, proof) = self.run(encode::script_of(batch), &keys, &arguments, room).await?;
-        let mut replies = self.read(&answer, batch).await?;
+        let replies = self.read(&answer, batch).await?;
         // The replicas are asked last, because the batch was executed whatever they answer.
         let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);
         self.meet(need, proof).await?;

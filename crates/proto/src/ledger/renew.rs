@@ -41,7 +41,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // A parked waiter counts as a difference, too: the renewal shows that its client listens,
         // but only a request of its own puts it back into the order of service.
         let agrees = (lease.members, lease.digest, lease.parked) == (members, digest, 0);
-        if !agrees {
+        if !agrees || lease.inbox != self.asker {
             return Ok(Reply::Differs);
         }
         self.extend(lease, renew.ttl, renew.margin, self.asker)?;

@@ -12,6 +12,7 @@ use super::{
     sent::{BatchPart, Sent},
 };
 use crate::{
+    id::LeaseId,
     id::Ticket,
     name::Name,
     request::Enqueue,

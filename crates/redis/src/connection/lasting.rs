@@ -50,8 +50,7 @@ impl Connection {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(&script.hash).arg(keys.len()).arg(keys).arg(arguments);
         let (id, mut link) = self.shared.link().await?;
-        let source = || script.source.clone();
-        let answer = run_script(&mut link, &evalsha, source, room).await;
+        let answer = run_script(&mut link, &evalsha, &script.source, room).await;
         self.shared.note(&link, &answer);
         self.shared.judge(id, answer)
     }

@@ -5,16 +5,16 @@ use seinpaal_proto::time::UNBOUNDED;
 
 /// Reads a number that Lua can hold exactly. No script answers with one beyond 2^53, so adding a
 /// few of them never overflows.
-pub fn number(text: &str) -> Option<u64> {
+pub(super) fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| *number <= UNBOUNDED)
 }
 
 /// An answer, word by word.
-pub struct ReplyWords<'a>(&'a str);
+pub(super) struct ReplyWords<'a>(&'a str);
 
 impl<'a> ReplyWords<'a> {
     /// `None` if the answer is no text.
-    pub fn of(value: &'a Value) -> Option<Self> {
+    pub(super) fn of(value: &'a Value) -> Option<Self> {
         match value {
             Value::BulkString(bytes) => std::str::from_utf8(bytes).ok().map(Self),
             Value::SimpleString(text) => Some(Self(text)),
@@ -23,34 +23,34 @@ impl<'a> ReplyWords<'a> {
     }
 
     /// The next word, or `None` at the end.
-    pub fn word(&mut self) -> Option<&'a str> {
+    pub(super) fn word(&mut self) -> Option<&'a str> {
         let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
         self.0 = rest;
         (!word.is_empty()).then_some(word)
     }
 
     /// The rest of the answer, which is text that people wrote.
-    pub fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         self.0
     }
 
     /// Reads a text behind the number of its bytes. Returns that text, and the rest of the answer.
-    pub(crate) fn counted(mut self) -> Option<(&'a str, &'a str)> {
+    pub(super) fn counted(mut self) -> Option<(&'a str, &'a str)> {
         let bytes = self.parsed()?;
         self.0.split_at_checked(bytes)
     }
 
     /// Reads the next word as a value.
-    pub fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
+    pub(super) fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
         self.word()?.parse().ok()
     }
 
     /// Reads the next word as a [`number`].
-    pub fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         number(self.word()?)
     }
 
-    pub(crate) fn flag(&mut self) -> Option<bool> {
+    pub(super) fn flag(&mut self) -> Option<bool> {
         match self.word()? {
             "0" => Some(false),
             "1" => Some(true),
@@ -58,7 +58,7 @@ impl<'a> ReplyWords<'a> {
         }
     }
 
-    pub(crate) fn or_dash(&mut self) -> Option<Option<u64>> {
+    pub(super) fn or_dash(&mut self) -> Option<Option<u64>> {
         match self.word()? {
             "-" => Some(None),
             text => number(text).map(Some),
@@ -69,7 +69,7 @@ impl<'a> ReplyWords<'a> {
 
 
 
-    pub(crate) fn expect(&mut self, word: &str) -> Option<()> {
+    pub(super) fn expect(&mut self, word: &str) -> Option<()> {
         (self.word()? == word).then_some(())
     }
 }
