@@ -105,8 +105,6 @@ impl From<Ticket> for LeaseId {
 
 /// The bits of a ticket that are its number in its series.
 const NUMBER: u128 = 0xffff_ffff;
-/// The bit of a lease that says that a ticket was set apart from the lease of its attach.
-const APART: u128 = 0x8000_0000;
 
 impl Ticket {
     /// Returns the series that the ticket was drawn from.
@@ -141,13 +139,6 @@ impl LeaseId {
     /// Returns the ticket by which a ledger remembers that an attach with this lease is over.
     pub(crate) const fn as_ticket(self) -> Ticket {
         Ticket(self.0)
-    }
-
-    /// Returns the lease under which a ticket stands that was attached to under this lease, once
-    /// its holder was asked to hand over. It is in the series of the attach, with a number that no
-    /// client draws.
-    pub(crate) const fn apart(self) -> Self {
-        Self(self.0 | APART)
     }
 }
 

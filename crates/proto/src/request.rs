@@ -3,7 +3,6 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    about::HandOverAsk,
     count::{Limit, Permits, Priority},
     id::{Fence, Inbox, LeaseId, Ticket},
     kind::Kind,
@@ -86,9 +85,6 @@ pub enum Request {
         /// The ticket to end.
         ticket: Ticket,
     },
-    /// Ask a holder to hand over, and say why. The ask ends nothing: the holder is told, and
-    /// decides. Answers `Asked`, `Queued` for a ticket that waits, `Ended` or `Unknown`.
-    AskHolder(AskHolder),
     /// Change the settings stored with the name. Answers `Configured`, `OtherKind` if the request
     /// would change the limit of a mutex or a readers-writer lock, or `SlotsInUse`.
     Configure(Configure),
@@ -155,18 +151,6 @@ pub struct Attach {
     pub about: String,
 }
 
-/// A request to a holder to hand over. A second request with the same ask counts as a repetition.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct AskHolder {
-    /// The ticket whose holder is asked.
-    pub ticket: Ticket,
-    /// A lease that nobody else has. The ticket stands under it until its grant ends, unless the
-    /// ledger takes one that follows from the lease of an attach.
-    pub lease: LeaseId,
-    /// The person who asks, and the reason.
-    pub ask: HandOverAsk,
-}
-
 /// The limit that a caller states.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct LimitRule {
@@ -229,8 +213,7 @@ pub enum Whom {
         digest: u64,
     },
     /// These held tickets of the sender's, under whatever lease they stand. Each moves under this
-    /// lease, except a ticket that was asked for, which stays under its own lease; that lease is
-    /// renewed. A ticket that changed hands is [over](crate::Cause::Attached) for the sender. A
+    /// lease. A ticket that changed hands is [over](crate::Cause::Attached) for the sender. A
     /// sender without an inbox renews tickets that have no owner, and leaves those of other clients
     /// alone, since only their clients renew them. Tickets that wait are left alone, too.
     Tickets(Vec<Ticket>),

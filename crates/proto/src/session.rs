@@ -168,7 +168,6 @@ impl Session {
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
             What::Ended(cause) => self.take_end(now, wakeup.ticket, cause),
-            What::Asked => self.look_what_is_asked(now, wakeup.ticket),
         }
     }
 

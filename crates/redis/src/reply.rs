@@ -9,8 +9,8 @@ use std::fmt::{self, Write};
 
 use redis::Value;
 use seinpaal_proto::{
-    Acquire, Batch, Busy, Cause, Fence, Grant, HandOverAsk, Replies, Reply, Request, SlotNames,
-    Slots, StoredAsk, TicketReply, time::UNBOUNDED,
+    Acquire, Batch, Busy, Cause, Fence, Grant, Replies, Reply, Request, SlotNames, Slots,
+    TicketReply, time::UNBOUNDED,
 };
 
 pub use self::words::{ReplyWords, number};
@@ -158,7 +158,6 @@ pub fn reply(value: &Value) -> Option<Reply> {
         "tickets" => tickets(&mut words)?,
         "released" => Reply::Released { ticket: words.parsed()?, left: words.parsed()? },
         "cancelled" => Reply::Cancelled { ticket: words.parsed()? },
-        "asked" => Reply::Asked { ticket: words.parsed()? },
         "evicted" => Reply::Evicted { ticket: words.parsed()? },
         "slots-in-use" => Reply::SlotsInUse { names: decoded(words.rest())? },
         "configured" => Reply::Configured { limit: words.parsed()? },
@@ -194,25 +193,15 @@ fn tickets(words: &mut ReplyWords<'_>) -> Option<Reply> {
 
 fn ticket_reply(word: &str) -> Option<TicketReply> {
     if let Some(held) = word.strip_prefix("held:") {
-        let mut parts = held.splitn(3, ':');
-        let fence = Fence(number(parts.next()?)?);
-        let (slots, names) = slots_and_names(parts.next()?)?;
-        let asks = asks(parts.next().unwrap_or_default())?;
-        return Some(TicketReply::Held { fence, slots, names, asks });
+        let (fence, slots) = held.split_once(':')?;
+        let (slots, names) = slots_and_names(slots)?;
+        return Some(TicketReply::Held { fence: Fence(number(fence)?), slots, names });
     }
     match word {
         "waiting" => Some(TicketReply::Waiting),
         "unknown" => Some(TicketReply::Unknown),
         over => cause(over).map(TicketReply::Ended),
     }
-}
-
-/// Reads the asks to a holder, which the ledger keeps as hexadecimal digits.
-fn asks(digits: &str) -> Option<Vec<HandOverAsk>> {
-    let pairs = digits.as_bytes().chunks(2);
-    let bytes = pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok());
-    let text = String::from_utf8(bytes.collect::<Option<_>>()?).ok()?;
-    Some(StoredAsk::list(&text).into_iter().map(|stored| stored.ask).collect())
 }
 
 fn busy(word: &str) -> Option<Busy> {

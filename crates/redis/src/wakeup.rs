@@ -16,7 +16,6 @@ pub fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
     let ticket = ticket.parse().ok()?;
     let (what, key) = match kind {
         "granted" => granted(rest)?,
-        "asked" => (What::Asked, rest),
         "ended" => {
             let (word, key) = rest.split_once(' ')?;
             (What::Ended(cause(word)?), key)

@@ -2,8 +2,6 @@
 //! real server with a clock of the test's own. A history with a difference is made as short as
 //! possible and printed.
 
-#[path = "redis_differential/asked.rs"]
-mod asked;
 #[path = "redis_differential/bench.rs"]
 mod bench;
 #[path = "redis_differential/beside.rs"]
@@ -94,11 +92,6 @@ fn histories() -> u64 {
 #[tokio::test]
 async fn the_scripts_do_what_the_ledger_does() {
     compare_many(0..histories(), SMALL).await;
-}
-
-#[tokio::test]
-async fn the_scripts_do_what_the_ledger_does_where_a_ticket_is_asked_for_after_an_attach() {
-    compare_many(0..histories(), Drawn::Asked).await;
 }
 
 #[tokio::test]

@@ -162,7 +162,6 @@ impl Session {
         record.in_danger &= !is_safe;
         let event = record.tell_belief(is_safe, is_proof);
         let is_delivered = record.is_delivered;
-        let asks = record.untold_asks();
         let after = record.alarm_at();
         if let Some(lease) = desk.leases.get_mut(&record.lease) {
             if is_delivered {
@@ -175,6 +174,5 @@ impl Session {
         }
         self.move_alarm(ticket, before, after);
         self.events.extend(event);
-        self.events.extend(asks);
     }
 }

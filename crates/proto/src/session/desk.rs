@@ -149,22 +149,6 @@ impl Desk {
         Some(record)
     }
 
-    /// Puts a held ticket under a lease of its own. Returns whether it was under another one.
-    pub(super) fn set_apart(&mut self, ticket: Ticket, apart: LeaseId) -> bool {
-        let Some(record) = self.records.get_mut(&ticket) else { return false };
-        let shared = self.leases.get_mut(&record.lease);
-        let Some(shared) = shared.filter(|of| !of.is_apart && of.held.contains(&ticket)) else {
-            return false;
-        };
-        let of = shared.part(ticket);
-        if shared.users == 0 {
-            self.leases.remove(&record.lease);
-        }
-        record.lease = apart;
-        self.leases.insert(apart, of);
-        true
-    }
-
     /// Renews a lease at once, ticket by ticket, because a ticket under it may be over. The answer
     /// tells whether it is.
     pub(super) fn doubt(&mut self, lease: LeaseId, now: Micros) {

@@ -72,9 +72,8 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
 }
 
 fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
-    let LeaseDesk { ttl, held, unproved, users, proved_at: _, due, by_ticket, is_apart, .. } =
-        lease;
-    (ttl, held, unproved, users, lease.is_stale(own.now), by_ticket, is_apart).hash(hasher);
+    let LeaseDesk { ttl, held, unproved, users, proved_at: _, due, by_ticket, .. } = lease;
+    (ttl, held, unproved, users, lease.is_stale(own.now), by_ticket).hash(hasher);
     own.due(*due, hasher);
     for Repetition { at, sent } in [&lease.renewals, &lease.proofs] {
         own.due(*at, hasher);
@@ -93,8 +92,7 @@ fn record_of<H: Hasher>(record: &Record, own: &Lens, store: &Lens, hasher: &mut 
     detached.map(|granted| store.fence(granted.fence)).hash(hasher);
     granted.as_ref().map(|granted| (&granted.slots, &granted.names, granted.limit)).hash(hasher);
     beliefs_of(record, own, hasher);
-    let Record { sent_at, silent_since, leave_by, giving, asks, told_asks, .. } = record;
-    (asks, told_asks).hash(hasher);
+    let Record { sent_at, silent_since, leave_by, giving, .. } = record;
     (sent_at.is_some(), silent_since.map(|at| own.exact(at)), giving).hash(hasher);
     own.due(*leave_by, hasher);
 }

@@ -12,7 +12,6 @@ use super::{
     series::SharedLease,
 };
 use crate::{
-    about::HandOverAsk,
     id::{LeaseId, Ticket},
     name::Name,
     reply::{Cause, TicketReply},
@@ -59,10 +58,9 @@ impl Session {
         self.schedule_renewal(heard, lease, valid_for);
         for (&ticket, found) in tickets.iter().zip(found) {
             match found {
-                TicketReply::Held { fence, slots, names, asks } => {
+                TicketReply::Held { fence, slots, names } => {
                     let held = (*fence, slots.clone(), names.clone());
                     self.take_held(heard.name, ticket, held);
-                    self.hear_asks(heard, ticket, asks, valid_for);
                     self.believe(heard, ticket, valid_for);
                 }
                 TicketReply::Waiting if self.is_unproved(heard.name, ticket) => {
@@ -73,26 +71,6 @@ impl Session {
                 }
                 _ => self.take_loss(heard, ticket, Loss::Forgotten),
             }
-        }
-    }
-
-    /// Keeps a ticket that was asked for apart until its grant ends, as the store does, and renews
-    /// it by name. Each such answer tells all asks made by then.
-    fn hear_asks(
-        &mut self,
-        heard: Heard<'_>,
-        ticket: Ticket,
-        asks: &[HandOverAsk],
-        valid_for: Option<Micros>,
-    ) {
-        let Some(record) = self.desk(heard.name).records.get_mut(&ticket) else { return };
-        record.hear_asks(asks);
-        if record.asks.is_empty() {
-            return;
-        }
-        let apart = self.source.lease();
-        if self.desk(heard.name).set_apart(ticket, apart) {
-            self.schedule_renewal(heard, apart, valid_for);
         }
     }
 
@@ -174,7 +152,7 @@ impl Session {
         let draw = self.draw();
         let config = self.config.clone();
         let Some(of) = self.desk(heard.name).leases.get_mut(&lease) else { return };
-        of.by_ticket = of.is_apart;
+        of.by_ticket = false;
         let length = valid_for.unwrap_or(of.ttl);
         // A lease that is valid for less than its ttl is worth as much as one that was renewed that
         // much earlier.
@@ -183,18 +161,6 @@ impl Session {
         let certain = length.saturating_sub(config.margin(of.ttl));
         if !of.held.is_empty() {
             of.renew_by(heard.sent_at + LeaseSchedule::new(of.ttl, certain).renew_drawn(draw));
-        }
-    }
-
-    /// Renews the ticket by name, because somebody asks for its permit. The answer tells who asks.
-    pub(super) fn look_what_is_asked(&mut self, now: Micros, ticket: Ticket) {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let desk = self.desk(&name);
-        let Some(lease) = desk.records.get(&ticket).map(|record| record.lease) else { return };
-        let held = desk.leases.get_mut(&lease).filter(|of| of.held.contains(&ticket));
-        if let Some(of) = held {
-            of.unproved.insert(ticket);
-            self.look_at(now, &name);
         }
     }
 

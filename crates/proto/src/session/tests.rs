@@ -2,7 +2,6 @@
 
 mod ahead;
 mod alarms;
-mod asking;
 mod attach;
 mod causes;
 mod cost;

@@ -36,7 +36,7 @@ end
 -- Gives nothing if the ticket may be handed over or already belongs to the asker, and otherwise the
 -- refusal.
 function ledger.attach_refusal(entry, want)
-  if ledger.is_by_attach(entry, want.lease) and entry.inbox == ledger.me then return nil end
+  if entry.lease == want.lease and entry.inbox == ledger.me then return nil end
   local spent = ledger.cause_of(want.lease)
   return spent and 'ended ' .. want.ticket .. ' ' .. spent
 end
@@ -46,7 +46,7 @@ function ledger.attach(want)
   local entry, refusal = ledger.held_entry(want.ticket)
   refusal = refusal or ledger.attach_refusal(entry, want)
   if refusal then return refusal end
-  local is_same = ledger.is_by_attach(entry, want.lease) and entry.inbox == ledger.me
+  local is_same = entry.lease == want.lease and entry.inbox == ledger.me
   if not is_same then ledger.hand_over(entry, want) end
   return ledger.told(entry)
 end

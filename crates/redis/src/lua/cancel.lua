@@ -10,7 +10,7 @@
 
 function ledger.cancel(ticket, time, attach)
   local entry, refused = ledger.entry_of(ticket), attach or ticket
-  if entry and ledger.may_end(entry) and (not attach or ledger.is_by_attach(entry, attach)) then
+  if entry and ledger.may_end(entry) and (not attach or entry.lease == attach) then
     ledger.release_all(entry, 'cancelled')
   elseif not ledger.entry_of(refused) then
     ledger.raise(refused, time, 0, not ledger.cause_of(refused) and 'cancelled' or nil)

@@ -47,8 +47,6 @@ function ledger.has_room(entry, record)
   if not entry.fence or entry.lease ~= ledger.series_of(entry.ticket) or #entry.about > 255 then
     return false
   end
-  -- A renewal of the general path reports asks, and it looks for them in entries only.
-  if string.find(entry.about, '\29', 1, true) then return false end
   local lease = record.lease
   if not lease or lease.inbox ~= entry.inbox or string.find(entry.slots, ',', 1, true) then
     return false

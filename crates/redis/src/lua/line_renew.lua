@@ -26,10 +26,6 @@
               at = at + LINE_TICKET_SIZE + size
             end
             if at >= line_at then break end
-            -- If another client has asked this holder for its permits, the general path reports the
-            -- ask.
-            local asked = find(text, '\29', at + LINE_TICKET_SIZE, true)
-            if asked and asked < at + LINE_TICKET_SIZE + size then break end
             local told = pack('<dI4I4', its_fence, slot, permits)
             said = said and said .. told or told
             fields_at = s + 77

@@ -250,20 +250,6 @@ function ledger.series_of(ticket)
   return sub(ticket, 1, 24) .. '00000000'
 end
 
--- Gives the lease under which a ticket stands that was attached to under this lease, once its
--- holder was asked to hand over. It is in the series of the attach, with a number that no client
--- draws.
-function ledger.apart(lease)
-  local digit = tonumber(sub(lease, 25, 25), 16)
-  return digit > 7 and lease or sub(lease, 1, 24) .. format('%x', digit + 8) .. sub(lease, 26)
-end
-
--- Whether a ticket stands where the attach with this lease has put it. An ask may have set it apart
--- since.
-function ledger.is_by_attach(entry, lease)
-  return entry.lease == lease or entry.lease == ledger.apart(lease)
-end
-
 function ledger.number_of(ticket)
   return tonumber(sub(ticket, 25), 16)
 end

@@ -33,24 +33,11 @@ function ledger.move_under(entry, renew, inbox)
   ledger.put_entry(entry)
 end
 
--- Asks have spaces in them, so a reply of words has them as hexadecimal digits.
-function ledger.hexadecimal(text)
-  return (string.gsub(text, '.', function(letter) return format('%02x', string.byte(letter)) end))
-end
-
 function ledger.renew_ticket(ticket, renew)
   local entry = ledger.entry_of(ticket)
   if not entry then return ledger.cause_of(ticket) or 'unknown' end
   if not entry.fence then return 'waiting' end
-  local asks = match(entry.about, '\29.*$')
-  if entry.inbox == ledger.me and entry.lease ~= renew.lease and asks then
-    -- A ticket with an ask stays under a lease of its own until its grant ends. Otherwise a late
-    -- copy of an earlier renewal could put it back under the session's lease, and renewals of that
-    -- lease do not report asks.
-    local apart = ledger.lease_of(entry.lease)
-    if apart then ledger.extend(apart, renew, ledger.me) end
-    renew.holds_apart = true
-  elseif entry.inbox == ledger.me then
+  if entry.inbox == ledger.me then
     ledger.move_under(entry, renew, ledger.me)
     renew.holds = true
   elseif ledger.me then
@@ -62,7 +49,6 @@ function ledger.renew_ticket(ticket, renew)
     renew.kept = min(renew.kept or UNBOUNDED, max((lease and lease.ends or 0) - head.clock, 0))
   end
   return format('held:%d:%s', entry.fence, ledger.slots_told(entry.slots))
-    .. (asks and ':' .. ledger.hexadecimal(asks) or '')
 end
 
 function ledger.renew_tickets(renew, tickets)
@@ -70,8 +56,7 @@ function ledger.renew_tickets(renew, tickets)
   for i, ticket in ipairs(tickets) do found[i] = ledger.renew_ticket(ticket, renew) end
   local lease = renew.holds and ledger.lease_of(renew.lease)
   if lease then ledger.extend(lease, renew, ledger.me) end
-  local left = renew.kept
-    and min(renew.kept, (renew.holds or renew.holds_apart) and renew.ttl or UNBOUNDED) or renew.ttl
+  local left = renew.kept and min(renew.kept, renew.holds and renew.ttl or UNBOUNDED) or renew.ttl
   return format('tickets %d ', left) .. table.concat(found, ' ')
 end
 

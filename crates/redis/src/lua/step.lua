@@ -12,7 +12,7 @@
 -- written.
 
 local MOST_REQUESTS = ledger.most_requests or 64
-local growing = ledger.growing or { acquire = true, wish = true, ask = true, configure = true }
+local growing = ledger.growing or { acquire = true, wish = true, configure = true }
 
 function ledger.grows()
   for i = 4, #ARGV do

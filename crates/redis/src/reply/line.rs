@@ -73,7 +73,7 @@ impl UnreadLine<'_> {
     fn proved(&mut self, ttl: u64) -> Option<Reply> {
         let (fence, first) = (Fence(self.exact()?), self.count()?);
         let slots = Slots::range(first, first.checked_add(self.count()?.checked_sub(1)?)?);
-        let held = TicketReply::Held { fence, slots, names: Default::default(), asks: vec![] };
+        let held = TicketReply::Held { fence, slots, names: Default::default() };
         Some(Reply::Tickets { valid_for: Some(ttl), tickets: vec![held] })
     }
 }

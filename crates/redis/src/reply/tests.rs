@@ -81,12 +81,8 @@ fn an_answer_from_a_line_says_the_time_when_to_look_in_and_each_reply() {
     assert_eq!((replies.now, replies.look_in), (5, Some(250)));
     assert_eq!(replies.replies[0], Reply::Released { ticket: Ticket(1), left: 0 });
     let Reply::Tickets { valid_for: Some(9), tickets } = &replies.replies[1] else { panic!() };
-    let held = TicketReply::Held {
-        fence: Fence(7),
-        slots: Slots::range(2, 4),
-        names: SlotNames::none(),
-        asks: vec![],
-    };
+    let held =
+        TicketReply::Held { fence: Fence(7), slots: Slots::range(2, 4), names: SlotNames::none() };
     assert_eq!(tickets, &[held]);
     assert_eq!(of_line(&[&now, &never, &fence, &slot, &permits]).unwrap().look_in, None);
     assert!(of_line(&[&now, &never, &fence, &slot]).is_none());

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::named::encoded;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Enqueue, Kind, LimitRule, OnMismatch, Renew,
-    Request, Ticket, Whom, time::Micros,
+    Acquire, Attach, Batch, Configure, Enqueue, Kind, LimitRule, OnMismatch, Renew, Request,
+    Ticket, Whom, time::Micros,
 };
 
 /// Fences that clients claim to have seen are believed up to this number, as the ledger does.
@@ -199,9 +199,6 @@ pub fn line(request: &Request) -> String {
         Request::Cancel { ticket, remember, attach } => {
             let attach = attach.map_or_else(|| "-".to_owned(), |lease| lease.to_string());
             format!("cancel {ticket} {remember} {attach}")
-        }
-        Request::AskHolder(AskHolder { ticket, lease, ask }) => {
-            format!("ask {ticket} {lease} {}\u{1e}{}", ask.by(), ask.reason())
         }
         Request::Evict { ticket } => format!("evict {ticket}"),
         Request::Configure(Configure::Limit(limit)) => format!("configure limit {limit}"),

@@ -126,7 +126,7 @@ pub(crate) const SCRIPTS: [ScriptHeader; 10] = [
     row!(Configure, "configure", "what value", "configured other-kind slots-in-use", [], ["configure"]),
     row!(Inspect, "inspect", "rows", "snapshot", [], ["rows", "inspect"]),
     row!(Step, "step", "now inbox fence_seen request...", "done now backlog look_in, and one answer a request",
-        [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "asking", "configure", "rows", "inspect"]),
+        [plain!(),], ["acquire", "renew", "attach", "release", "cancel", "evict", "configure", "rows", "inspect"]),
     ScriptHeader {
         #[cfg(test)]
         operation: ScriptKind::Write,

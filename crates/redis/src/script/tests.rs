@@ -8,7 +8,7 @@ use super::*;
 
 const GUARDED: RestartGuard = RestartGuard::ON;
 
-const PIECES: [(&str, &str); 43] = [
+const PIECES: [(&str, &str); 42] = [
     ("wire_single", include_str!("../lua/wire_single.lua")),
     ("wire_sharded", include_str!("../lua/wire_sharded.lua")),
     ("wire_moving", include_str!("../lua/wire_moving.lua")),
@@ -51,7 +51,6 @@ const PIECES: [(&str, &str); 43] = [
     ("refusal", include_str!("../lua/refusal.lua")),
     ("start", include_str!("../lua/start.lua")),
     ("attach", include_str!("../lua/attach.lua")),
-    ("asking", include_str!("../lua/asking.lua")),
 ];
 
 /// The text of a field in a header. Its further lines are indented as far as its first.

@@ -21,10 +21,10 @@ pub(super) use fragments::taken_in_one_request;
 
 use calls::{acquire, another, by, call, look, release, renew, sketch, ticket};
 use many::{
-    alone_with_gaps_that_another_left, asked_to_hand_over, few_left_of_many_and_then_many_again,
-    left_by_somebody_else, many_of_one_lease_renewed_again_and_again,
-    many_renewed_beside_a_lease_that_ends, many_renewed_otherwise_than_they_are,
-    many_renewed_too_late, more_is_due_than_one_call_ends, renewed_by_hand_beside_one_of_a_client,
+    alone_with_gaps_that_another_left, few_left_of_many_and_then_many_again, left_by_somebody_else,
+    many_of_one_lease_renewed_again_and_again, many_renewed_beside_a_lease_that_ends,
+    many_renewed_otherwise_than_they_are, many_renewed_too_late, more_is_due_than_one_call_ends,
+    renewed_by_hand_beside_one_of_a_client,
 };
 use seinpaal_proto::{
     Acquire, Configure, Enqueue, LeaseId, Limit, LimitRule, OnMismatch, Permits, Ticket,
@@ -70,9 +70,6 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         held_with_no_limit_stated(),
         left_by_somebody_else(2),
         left_by_somebody_else(70),
-        asked_to_hand_over(1, 1),
-        asked_to_hand_over(2, 3),
-        asked_to_hand_over(60, 70),
         renewed_by_hand_beside_one_of_a_client(),
         called_otherwise_while_held(),
         called_nothing_any_more(),

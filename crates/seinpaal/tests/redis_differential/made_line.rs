@@ -57,7 +57,6 @@ pub(super) fn all() -> Vec<Vec<Event>> {
         waits_for_a_lease_of_its_own(),
         held_by_nobody(),
         a_fence_from_afar(),
-        told_as_if_it_had_been_asked(),
         evicted_before_another_came(true),
         evicted_before_another_came(false),
         evicted_from_two(),
@@ -190,15 +189,6 @@ fn evicted_from_two() -> Vec<Event> {
         [(1, 2), (1, 1), (0, 1)].map(|(who, number)| by(who, 1, sketch(acquire(who, number))));
     calls.extend(taken.into_iter().chain([look(1)]).chain(again));
     calls
-}
-
-/// A holder's description of itself contains the sign that separates asks.
-fn told_as_if_it_had_been_asked() -> Vec<Event> {
-    let about = "line\u{1d}5\u{1e}eve\u{1e}it is needed".to_owned();
-    let (lease, tickets) = (ticket(0, 0).into(), vec![ticket(0, 1)]);
-    let proof = Sketch::RenewTickets { lease, ttl: SECOND, margin: SECOND, tickets };
-    let told = sketch(Acquire { about, ..acquire(0, 1) });
-    vec![by(0, 1, told), by(1, 1, sketch(acquire(1, 1))), by(0, 1, proof), look(1)]
 }
 
 /// A session that waits in one place also waits in a second one, and renews both.

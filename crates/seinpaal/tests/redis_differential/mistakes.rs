@@ -2,7 +2,6 @@
 //! them.
 
 use super::{
-    asked,
     history::{self, CALM, CALM_CROWD, Event, LARGE, SMALL, Scale},
     line, lone,
 };
@@ -11,8 +10,6 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Drawn {
     Of(Scale),
-    /// Many clients, with tickets that are asked for after an attach.
-    Asked,
     /// One session alone.
     Lone,
     /// One session, and a second one now and then.
@@ -42,7 +39,7 @@ pub(super) enum Drawn {
 }
 
 use Drawn::{
-    Asked, Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Sizes, SizesInRows, Tight,
+    Few, FewInLine, Holding, HoldingRows, Line, Lone, Of, Pair, Sizes, SizesInRows, Tight,
     TightLine, Unpinned,
 };
 
@@ -56,7 +53,6 @@ impl Drawn {
     pub(super) fn history(self, seed: u64) -> Vec<Event> {
         match self {
             Of(scale) => history::history(seed, scale),
-            Asked => asked::history(seed),
             Lone | Tight => lone::history(seed, 1),
             Pair => lone::history(seed, 2),
             Few => lone::history(seed, 4),
@@ -153,10 +149,7 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         Of(SMALL),
     ),
     ("if keeper ~= inbox or what < 3", "if what < 3", Of(SMALL)),
-    ("(not attach or ledger.is_by_attach(entry, attach))", "true", Of(SMALL)),
-    (" or entry.lease == ledger.apart(lease)", "", Asked),
-    ("return ledger.lease_of(apart) and drawn or apart", "return drawn", Asked),
-    (" and string.find(entry.about, '\\29', 1, true)", "", Asked),
+    ("(not attach or entry.lease == attach)", "true", Of(SMALL)),
     ("(ledger.is_fresh or owed(head) == 0)", "owed(head) == 0", Of(SMALL)),
     // Mistakes on the plain path.
     ("slot, free = lowest, sub(free, 9)", "slot, free = highest, sub(free, 9)", Of(CALM)),
@@ -248,16 +241,8 @@ pub(super) const MISTAKES: &[(&str, &str, Drawn)] = &[
         "clock, wall, passed = clock + (true and step",
         Few,
     ),
-    // Mistakes in asks to a holder.
-    ("if kept == ask then return nil end", "", Of(SMALL)),
-    ("#asks - ledger.most_asks + 1", "#asks - ledger.most_asks", Of(SMALL)),
-    ("    ledger.part(entry)\n    entry.lease = apart\n", "    entry.lease = apart\n", Of(SMALL)),
-    ("    ledger.wake(entry, 'asked ' .. ticket)\n", "", Of(SMALL)),
-    ("(asks and ':' .. ledger.hexadecimal(asks) or '')", "''", Of(SMALL)),
-    ("entry.lease ~= renew.lease and asks then", "false then", Of(SMALL)),
-    ("    if apart then ledger.extend(apart, renew, ledger.me) end\n", "", Of(SMALL)),
-    ("(renew.holds or renew.holds_apart)", "renew.holds", Of(SMALL)),
-    ("if string.find(entry.about, '\\29', 1, true) then return false end", "", Lone),
+    // A mistake in renewals of tickets some of which another client keeps.
+    ("renew.holds and renew.ttl or UNBOUNDED", "UNBOUNDED", Of(SMALL)),
     // Mistakes where a lone value is taken apart and made again.
     ("if now and find(line, start, 2, true) ~= 2 then break end", "", Pair),
     ("find(text, owner, 2, true) ~= 2", "false", Pair),

@@ -155,11 +155,10 @@ pub(super) const LEAVING: &[(&str, &str, Drawn)] = &[
         Line(2),
     ),
     (
-        "            if at >= line_at then break end\n            -- If",
-        "            -- If",
+        "            if at >= line_at then break end\n            local told",
+        "            local told",
         Line(3),
     ),
-    ("            if asked and asked < at + LINE_TICKET_SIZE + size then break end\n", "", Line(3)),
     ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock, now + ttl),", Line(3)),
     ("pack('<dd', clock + ttl, now + ttl),", "pack('<dd', clock + ttl, now),", Line(3)),
     ("(ARGV[2] and LINE_SIZE or LINE_TIMES_END) + 1", "LINE_TIMES_END + 1", Line(3)),

@@ -18,7 +18,7 @@ fn names(grant: &Grant) -> String {
 fn told(outcome: &crate::Outcome) -> Vec<(u128, String)> {
     let granted = outcome.wakeups.iter().filter_map(|wakeup| match &wakeup.what {
         What::Granted { slots, .. } => Some((number_of(wakeup.ticket), slots.to_string())),
-        What::Ended(_) | What::Asked => None,
+        What::Ended(_) => None,
     });
     granted.collect()
 }

@@ -25,7 +25,6 @@ pub(super) fn message(wakeup: &Wakeup) -> String {
             format!("{channel} granted {ticket} {fence} {slots} {limit} {KEY}")
         }
         What::Ended(cause) => format!("{channel} ended {ticket} {} {KEY}", word(*cause)),
-        What::Asked => format!("{channel} asked {ticket} {KEY}"),
     }
 }
 

@@ -151,8 +151,7 @@ impl Draws {
     fn rarely(&mut self, session: usize) -> Sketch {
         let back = self.rng.u32(..4);
         let ticket = ticket(session, self.drawn[session].saturating_sub(back).max(1));
-        match self.rng.u64(..14) {
-            12 | 13 => Sketch::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" },
+        match self.rng.u64(..12) {
             0..2 => Sketch::Evict { ticket },
             2..5 => Sketch::Cancel { ticket, remember: self.ttl, attach: None },
             5 if self.rng.u64(..3) == 0 => {

@@ -126,9 +126,6 @@ impl Draws {
 
     fn rarely(&mut self, session: usize) -> Sketch {
         let ticket = self.recent(session);
-        if self.holds && self.rng.u64(..4) == 0 {
-            return Sketch::HandOver { ticket, lease: LeaseId(77 << 64), by: "eve" };
-        }
         match self.rng.u64(..16) {
             0..4 => Sketch::Evict { ticket },
             4 | 5 => Sketch::Cancel { ticket, remember: self.terms.ttl, attach: None },

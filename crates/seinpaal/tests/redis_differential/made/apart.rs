@@ -2,7 +2,7 @@
 //! stand apart from the tickets.
 
 use seinpaal_proto::{
-    Acquire, Configure, Enqueue, LeaseId, Limit, Permits, Ticket,
+    Acquire, Configure, Enqueue, Limit, Permits, Ticket,
     time::{MILLISECOND, SECOND},
 };
 
@@ -58,8 +58,6 @@ fn what_comes_then() -> Vec<Vec<Event>> {
     let other = Acquire { limit: many_at_once(), ..another() };
     let waits = Acquire { permits: Permits::new(199).unwrap(), ..other.clone() };
     let waits = Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits };
-    let asked = Sketch::HandOver { ticket: ticket(2), lease: LeaseId(77 << 64), by: "eve" };
-    let asked = Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches: vec![asked] };
     let (lease, ttl, margin) = (ticket(0).into(), SECOND, SECOND / 4);
     let by_ticket = |numbers: &[u32]| {
         let tickets = numbers.iter().copied().map(ticket).collect();
@@ -84,7 +82,7 @@ fn what_comes_then() -> Vec<Vec<Event>> {
         vec![by(1, 1, vec![sketch(other.clone())]), call(1, [renew(SECOND)])],
         vec![by(1, 1, vec![sketch(waits)]), call(1, [release(3)]), look(1)],
         vec![by(1, 1, vec![renew(SECOND)]), wrong(1), wrong(2), wrong(3)],
-        vec![asked.clone(), call(1, [renew(SECOND)]), by_ticket(&[1, 2]), call(1, [release(2)])],
+        vec![by_ticket(&[1, 2]), call(1, [release(2)])],
         vec![by_ticket(&[2]), by_ticket(&[1, 3]), by_ticket(&[99])],
         vec![here.clone(), call(1, [renew(24 * 3_600 * SECOND)]), look(3_600 * SECOND)],
         vec![here.clone(), call(1_050_000, [renew(SECOND)])],

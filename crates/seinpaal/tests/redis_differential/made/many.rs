@@ -1,12 +1,12 @@
 //! Histories with more tickets than one value can keep.
 
 use seinpaal_proto::{
-    Acquire, Enqueue, LeaseId, Permits,
+    Acquire, LeaseId,
     time::{MILLISECOND, SECOND},
 };
 
 use super::{
-    super::history::{Event, FenceSeen, Sketch, inbox},
+    super::history::{Event, FenceSeen, Sketch},
     calls::{acquire, another, by, call, look, many_at_once, release, renew, sketch, ticket},
 };
 
@@ -91,54 +91,13 @@ pub(super) fn left_by_somebody_else(most: u32) -> Vec<Event> {
     taken.chain(end).collect()
 }
 
-/// The holder of many tickets, or of few, is asked for one of them. It is asked once, again, by
-/// others, and for a ticket that it gave back. It learns of an ask from a renewal by ticket, as
-/// often as it renews.
-pub(super) fn asked_to_hand_over(few: u32, most: u32) -> Vec<Event> {
-    let apart = LeaseId(77 << 64);
-    let asked = |number, by| {
-        let sketches = vec![Sketch::HandOver { ticket: ticket(number), lease: apart, by }];
-        Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches }
-    };
-    let by_ticket = |numbers: &[u32]| {
-        let tickets = numbers.iter().copied().map(ticket).collect();
-        let (lease, ttl) = (ticket(0).into(), SECOND);
-        [call(1, [Sketch::RenewTickets { lease, ttl, margin: SECOND / 4, tickets }]), look(1)]
-    };
-    let taken =
-        (1..=most).map(|n| call(1, [sketch(Acquire { limit: many_at_once(), ..acquire(n) })]));
-    let waits = Acquire { permits: Permits::new(150).unwrap(), limit: many_at_once(), ..another() };
-    let waits = sketch(Acquire { enqueue: Enqueue::Yes { max_waiting: None }, ..waits });
-    let sketches =
-        [asked(few, "eve"), call(1, [renew(SECOND)]), asked(few, "eve"), asked(few, "bob")];
-    let nine = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|by| asked(few, by));
-    let line = [by(1, 1, vec![waits]), call(240_000, [renew(SECOND)])];
-    let end = [asked(99, "eve"), call(1, [release(few)]), asked(few, "eve"), look(1)];
-    let hear = by_ticket(&[1, few, most, 99])
-        .into_iter()
-        .chain(by_ticket(&[few]))
-        .chain([call(240_000, [renew(SECOND)])]);
-    let here = [Event::Listen(inbox(0))];
-    let begun = here.into_iter().chain(taken).chain(sketches).chain(hear).chain(line);
-    begun.chain(nine).chain(by_ticket(&[few, 99])).chain(end).collect()
-}
-
-/// A ticket without an owner was asked for. It is renewed by hand, together with one that a client
-/// keeps for longer.
+/// A ticket without an owner is renewed by hand, together with one that a client keeps for longer.
 pub(super) fn renewed_by_hand_beside_one_of_a_client() -> Vec<Event> {
     let by_hand = |sketches| Event::Call { step: 1, inbox: None, fence: FenceSeen::None, sketches };
-    let (lease, apart, tickets) =
-        (LeaseId(78 << 64), LeaseId(77 << 64), vec![ticket(1), ticket(2)]);
-    let asked = Sketch::HandOver { ticket: ticket(1), lease: apart, by: "eve" };
+    let (lease, tickets) = (LeaseId(78 << 64), vec![ticket(1), ticket(2)]);
     let renewed = Sketch::RenewTickets { lease, ttl: SECOND / 2, margin: SECOND / 4, tickets };
     let own = sketch(Acquire { lease, ..acquire(1) });
-    vec![
-        by_hand(vec![own]),
-        call(1, [sketch(acquire(2))]),
-        by_hand(vec![asked]),
-        by_hand(vec![renewed]),
-        look(1),
-    ]
+    vec![by_hand(vec![own]), call(1, [sketch(acquire(2))]), by_hand(vec![renewed]), look(1)]
 }
 
 fn many() -> Vec<Event> {
