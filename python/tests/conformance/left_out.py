@@ -46,7 +46,6 @@ PERMITS: dict[str, dict[str, list[str]]] = {
             "five_hundred_tickets_are_renewed_in_one_call",
         ]
     },
-    "asking": {WIRE: ["a_holder_that_hears_no_wakeup_is_told_by_its_renewal"]},
     "attach": {
         WIRE: [
             "a_late_copy_of_a_detach_changes_nothing_after_an_attach",
