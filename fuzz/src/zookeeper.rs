@@ -2,9 +2,9 @@
 
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
-    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
-    Renew, Request, SlotNames, Slots, Ticket, Whom, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames,
+    Slots, Ticket, Whom, execute,
 };
 
 use seinpaal_store::packed::pack;
@@ -82,9 +82,6 @@ fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
     requests.extend(tickets.iter().map(|&ticket| Request::Release { ticket, slots: None }));
     requests.extend([cancel(Ticket(77), None), cancel(ticket, Some(lease))]);
     requests.extend([80, 81].map(|n| Request::Evict { ticket: Ticket(n) }));
-    let ask = HandOverAsk::new("eve", "a release is due").unwrap();
-    let (ticket, lease) = (Ticket(1), LeaseId(77));
-    requests.push(Request::AskHolder(AskHolder { ticket, lease, ask }));
     requests
 }
 

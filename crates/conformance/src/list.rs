@@ -61,12 +61,6 @@ macro_rules! with_every_case {
                 the_places_in_the_queue_are_renewed_in_one_call [];
                 five_hundred_tickets_are_renewed_in_one_call [];
             }
-            asking {
-                a_holder_that_is_asked_is_told_and_holds_on [PassesAsks];
-                a_holder_that_hears_no_wakeup_is_told_by_its_renewal [PassesAsks];
-                only_a_ticket_that_holds_can_be_asked_for [PassesAsks];
-                people_see_what_was_asked_until_the_grant_ends [PassesAsks];
-            }
             attach {
                 attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before [];
                 nothing_that_an_old_holder_sends_frees_or_keeps_the_permit_of_the_new_one [];

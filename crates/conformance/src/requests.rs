@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Configure, Enqueue, Fence, HandOverAsk, Kind, LeaseId, Limit,
-    LimitRule, OnMismatch, Permits, Priority, Renew, Request, Ticket, Whom,
+    Acquire, Attach, Configure, Enqueue, Fence, Kind, LeaseId, Limit, LimitRule, OnMismatch,
+    Permits, Priority, Renew, Request, Ticket, Whom,
     time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},
 };
 
@@ -95,12 +95,6 @@ pub(crate) fn detach(ticket: Ticket) -> Request {
 /// As [`detach`], but only if the ticket has no later grant than this one.
 pub(crate) fn detach_grant(ticket: Ticket, fence: Fence) -> Request {
     Request::Detach { ticket, fence, ttl: TTL_MICROS, margin: UNBOUNDED }
-}
-
-/// Asks the holder of the ticket to hand over.
-pub(crate) fn ask_holder(ticket: Ticket, by: &str) -> Request {
-    let ask = HandOverAsk::new(by, "a release is due").unwrap();
-    Request::AskHolder(AskHolder { ticket, lease: crate::stage::lease(), ask })
 }
 
 pub(crate) fn evict(ticket: Ticket) -> Request {

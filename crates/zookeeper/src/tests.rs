@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
-    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
-    Renew, Request, SlotNames, Slots, State, Ticket, Whom, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames,
+    Slots, State, Ticket, Whom, execute,
     time::{SECOND, UNBOUNDED, WAITER_TTL},
 };
 
@@ -50,7 +50,7 @@ impl Dice {
 
     fn request(&mut self) -> Request {
         let ticket = Ticket(self.0.u128(..40) << 60 | 7);
-        match self.0.u64(..21) {
+        match self.0.u64(..20) {
             0..=8 => {
                 let (limit, wishes) = (self.rule(), self.wishes());
                 Request::Acquire(Acquire { limit, wishes, ..self.acquire(ticket) })
@@ -63,11 +63,6 @@ impl Dice {
             16 => Request::Cancel { ticket, remember: SECOND, attach: self.attaching() },
             17 => Request::Evict { ticket },
             18 => Request::Configure(self.configure()),
-            19 => Request::AskHolder(AskHolder {
-                ticket,
-                lease: self.attaching().unwrap_or_else(|| LeaseId::from(ticket)),
-                ask: HandOverAsk::new("eve", &format!("{}", self.0.u64(..20))).unwrap(),
-            }),
             _ => Request::Inspect { rows: 3 },
         }
     }

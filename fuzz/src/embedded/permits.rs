@@ -1,8 +1,8 @@
 //! Requests about permits, of every kind, before and after rows are damaged.
 
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Configure, Enqueue, Fence, HandOverAsk, Kind, LeaseId, Limit,
-    LimitRule, OnMismatch, Permits, Priority, Renew, Request, Slots, Ticket, Whom,
+    Acquire, Attach, Configure, Enqueue, Fence, Kind, LeaseId, Limit, LimitRule, OnMismatch,
+    Permits, Priority, Renew, Request, Slots, Ticket, Whom,
     time::{SECOND, UNBOUNDED},
 };
 
@@ -48,11 +48,6 @@ pub(super) fn day() -> Vec<TimedRequests> {
         some,
         release(3),
         Request::Evict { ticket: Ticket(4) },
-        Request::AskHolder(AskHolder {
-            ticket: Ticket(3),
-            lease: LeaseId(77),
-            ask: HandOverAsk::new("eve", "a release is due").expect("it is short"),
-        }),
     ];
     let resume = Request::Configure(Configure::Resume);
     let unpin = Request::Configure(Configure::Unpin);

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
-    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
-    Renew, Request, SlotNames, Slots, State, Ticket, Whom, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames,
+    Slots, State, Ticket, Whom, execute,
     time::{SECOND, UNBOUNDED},
 };
 
@@ -40,7 +40,7 @@ impl Random {
 
     fn request(&mut self) -> Request {
         let (ticket, remember) = (self.ticket(), SECOND);
-        match self.below(18) {
+        match self.below(17) {
             0..=4 => Request::Acquire(Acquire { wishes: self.wishes(), ..self.acquire() }),
             5 => Request::Renew(self.renew()),
             6 | 7 => Request::Release { ticket, slots: None },
@@ -51,11 +51,6 @@ impl Random {
             12 | 13 => Request::Attach(self.attach()),
             14 => self.detach(ticket),
             15 => Request::Inspect { rows: 5 },
-            16 => Request::AskHolder(AskHolder {
-                ticket,
-                lease: self.lease(),
-                ask: HandOverAsk::new("eve", &format!("{}", self.below(20))).unwrap(),
-            }),
             _ => Request::Configure(self.configure()),
         }
     }

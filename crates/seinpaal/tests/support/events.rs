@@ -70,12 +70,6 @@ pub enum Sketch {
     Evict {
         ticket: Ticket,
     },
-    /// A client asks the holder to hand over.
-    HandOver {
-        ticket: Ticket,
-        lease: LeaseId,
-        by: &'static str,
-    },
     Configure(Configure),
     Inspect {
         rows: u32,

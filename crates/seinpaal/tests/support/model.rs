@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use seinpaal_proto::{
-    AskHolder, Batch, Contact, Contacts, Fence, HandOverAsk, Inbox, MemoryState, Name, Renew,
-    Request, Standing, State, Whom,
+    Batch, Contact, Contacts, Fence, Inbox, MemoryState, Name, Renew, Request, Standing, State,
+    Whom,
 };
 
 use super::history::{FenceSeen, Sketch};
@@ -98,11 +98,6 @@ impl Model {
             Sketch::Cancel { ticket, remember, attach } => {
                 Request::Cancel { ticket, remember, attach }
             }
-            Sketch::HandOver { ticket, lease, by } => Request::AskHolder(AskHolder {
-                ticket,
-                lease,
-                ask: HandOverAsk::new(by, "a release waits for it").unwrap(),
-            }),
             Sketch::Evict { ticket } => Request::Evict { ticket },
             Sketch::Configure(change) => Request::Configure(change),
             Sketch::Inspect { rows } => Request::Inspect { rows },
