@@ -261,10 +261,6 @@ fn why_unfit(request: &Request) -> Option<&'static str> {
             "a quorum keeps no names for slots, because its servers decide each slot by themselves: use one server, \
              Sentinel, a cluster, ZooKeeper or the embedded store for this name",
         ),
-        Request::AskHolder(_) => Some(
-            "a quorum cannot ask a holder to hand over yet: one server, Sentinel, a cluster, ZooKeeper and the \
-             embedded store can",
-        ),
         _ => None,
     }
 }

@@ -47,7 +47,7 @@ use self::{
 };
 use super::{
     keys::{Keys, hash_slot_of},
-    script::{Mutation, Script, Scripts, Wire},
+    script::{EditLua, Script, Scripts, Wire},
     server::ServerFindings,
 };
 use seinpaal_store::{
@@ -67,7 +67,7 @@ pub(super) struct ClusterOptions {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
-    pub(super) mutations: Vec<Mutation>,
+    pub(super) edit: Option<EditLua>,
 }
 
 struct ClusterLinks {
@@ -236,8 +236,8 @@ impl fmt::Debug for Cluster {
 
 impl ClusterLinks {
     fn new(options: ClusterOptions, me: Weak<Self>) -> Self {
-        let sharded = Scripts::new(Wire::Sharded, options.mutations.clone());
-        let moving = Scripts::new(Wire::Moving, options.mutations);
+        let sharded = Scripts::new(Wire::Sharded, options.edit.clone());
+        let moving = Scripts::new(Wire::Moving, options.edit);
         Self {
             me,
             url: options.url,

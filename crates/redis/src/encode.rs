@@ -1,8 +1,8 @@
 //! Writes batches as the scripts of names read them. The format: lua/names/README.md.
 
 use seinpaal_proto::{
-    Acquire, Attach, Batch, Configure, Enqueue, Fence, Inbox, LimitRule, OnMismatch, Renew, Request,
-    SlotNames, Slots, Ticket, Whom, time::UNBOUNDED,
+    Acquire, Attach, Batch, Configure, Enqueue, Fence, Inbox, LimitRule, OnMismatch, Renew,
+    Request, SlotNames, Slots, Ticket, Whom, time::UNBOUNDED,
 };
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
@@ -59,7 +59,11 @@ pub(crate) fn argument(batch: &Batch, setting: Setting) -> Result<Vec<u8>, Store
 }
 
 /// The argument of an inspection that goes on with the page at this cursor.
-pub(crate) fn page(wanted: RowsWanted, cursor: &[u8], setting: Setting) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn page(
+    wanted: RowsWanted,
+    cursor: &[u8],
+    setting: Setting,
+) -> Result<Vec<u8>, StoreError> {
     let mut out = Writer::start(None, 0, setting);
     out.request(11, &inspect(wanted, cursor))?;
     Ok(out.end(setting))

@@ -7,10 +7,15 @@ use futures_util::future::join_all;
 use seinpaal_proto::Name;
 use seinpaal_store::{
     Examination, StoreError,
-    examination::{found, found_in_queue, look_at, look_at_queue},
+    examination::{found_in_queue, found_in_state, look_at_queue},
 };
 
-use super::{RedisStore, list::AT_ONCE, servers::Servers};
+use super::{
+    RedisStore, decode, layout::StoredName, list::AT_ONCE, script::Script, servers::Servers,
+};
+
+/// How many bytes all that is stored of a name may have.
+const DUMP_ROOM: usize = 64 << 20;
 
 /// How many queues are looked at at the same time. A look at a queue answers with four lists, where
 /// a look at a name answers with one.
@@ -34,8 +39,7 @@ impl RedisStore {
     ) -> Result<(), StoreError> {
         let names = self.stored(&self.keys.pattern(""), most, |key| self.keys.name_of(key)).await?;
         for names in names.chunks(AT_ONCE) {
-            let looks =
-                names.iter().map(async |name| Ok(found(&self.execute(&look_at(name)).await?)));
+            let looks = names.iter().map(|name| self.found_at(name));
             for (name, looked) in names.iter().zip(join_all(looks).await) {
                 if examination.is_full(most) {
                     return Ok(());
@@ -44,6 +48,17 @@ impl RedisStore {
             }
         }
         Ok(())
+    }
+
+    /// What the stored form of a name says against itself.
+    async fn found_at(&self, name: &Name) -> Result<Vec<String>, StoreError> {
+        let (keys, none) = (self.keys.of(name), <[Vec<u8>; 0]>::default());
+        let (answer, _) = self.servers.evaluate(Script::Dump, &keys, &none, DUMP_ROOM).await?;
+        let stored = StoredName::of_dump(&answer).ok_or_else(|| decode::unreadable(&answer))?;
+        Ok(match stored.state() {
+            Ok(state) => found_in_state(&state),
+            Err(found) => vec![found],
+        })
     }
 
     async fn examine_queues(

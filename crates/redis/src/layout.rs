@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use redis::Value;
 use seinpaal_proto::{
     Entry, Fence, Head, Inbox, Kind, Lease, LeaseId, Memory, MemoryState, RecentHolds, Slots,
     Standing, State, Ticket, time::AGING,
@@ -39,6 +40,8 @@ struct Header {
     fence: u64,
     bound: u64,
     due: u64,
+    /// When the keys end; 0 for never.
+    deadline: u64,
     remembered: u64,
     /// The sum of the backward steps of the server's clock.
     shift: u64,
@@ -69,6 +72,16 @@ enum Row {
 }
 
 impl StoredName {
+    /// Reads the answer of `lua/names/dump.lua`. `None` if it cannot be read.
+    pub(crate) fn of_dump(answer: &Value) -> Option<Self> {
+        let Value::Array(parts) = answer else { return None };
+        let [fields, order] = &parts[..] else { return parts.is_empty().then(Self::default) };
+        Some(Self {
+            fields: redis::from_redis_value_ref(fields).ok()?,
+            order: redis::from_redis_value_ref::<Vec<Vec<u8>>>(order).ok()?.into_iter().collect(),
+        })
+    }
+
     /// Reads the state of a ledger from the stored form.
     ///
     /// # Errors
@@ -79,6 +92,11 @@ impl StoredName {
             let is_empty = self.fields.is_empty() && self.order.is_empty();
             return if is_empty { Ok(state) } else { Err("there is no header".into()) };
         };
+        if let Some(version) = head.first().filter(|version| **version != VERSION) {
+            return Err(format!(
+                "written in format {version}, and this program reads format {VERSION}"
+            ));
+        }
         let header = Reader(head).header().ok_or("the header cannot be read")?;
         let mut records = Vec::new();
         for (field, text) in self.fields.iter().filter(|(field, _)| field.len() == 16) {
@@ -92,6 +110,21 @@ impl StoredName {
         let head = self.head(&header, u32::try_from(past).unwrap_or(u32::MAX))?;
         put_all(&mut state, &head, records, self.free_slots()?);
         Ok(state)
+    }
+
+    /// Returns why the keys do not last as long as they should: for `owed` microseconds at least,
+    /// and not for ever unless an operator has set something. `lasting` has the milliseconds that
+    /// the server says: -1 for ever, -2 if the key is not there.
+    pub fn ends_amiss(&self, lasting: [i64; 2], owed: u64) -> Option<String> {
+        let header = Reader(self.fields.get(&b"h"[..])?).header()?;
+        let is_kept = header.flags & 3 > 0;
+        let [records, order] = lasting.map(|left| left != -1);
+        if records == is_kept || order == is_kept && lasting[1] != -2 {
+            return Some(format!("the keys last for {lasting:?} ms, with flags {}", header.flags));
+        }
+        let left = header.deadline.saturating_sub(header.wall);
+        let is_short = !is_kept && left < owed;
+        is_short.then(|| format!("the keys last for {left} us, and are needed for {owed}"))
     }
 
     fn head(&self, header: &Header, past: u32) -> Read<Head> {
@@ -277,10 +310,8 @@ impl Reader<'_> {
             fence: self.number()?,
             bound: self.number()?,
             due: self.number()?,
-            remembered: {
-                let _deadline = self.number()?;
-                self.number()?
-            },
+            deadline: self.number()?,
+            remembered: self.number()?,
             shift: 0,
             arrival: 0,
             front: Vec::new(),
@@ -314,7 +345,16 @@ impl Reader<'_> {
             self.number()?; // until when the client counts as listening
         }
         let mut record = Record {
-            id, inbox, ends, ends_wall, ttl, digest, members, listed, memory, waiting,
+            id,
+            inbox,
+            ends,
+            ends_wall,
+            ttl,
+            digest,
+            members,
+            listed,
+            memory,
+            waiting,
             rows: Vec::new(),
         };
         while !self.0.is_empty() {
@@ -397,7 +437,14 @@ impl Reader<'_> {
         };
         let (inbox, about) = (record.inbox, about.to_owned());
         Some(Row::Here(Box::new(Entry {
-            ticket, lease, inbox, permits, ttl, since, about, standing,
+            ticket,
+            lease,
+            inbox,
+            permits,
+            ttl,
+            since,
+            about,
+            standing,
         })))
     }
 }

@@ -69,8 +69,8 @@ use self::{
 };
 use seinpaal_store::{
     Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written,
-    guarded::GuardedWrite, url::RestartGuard,
+    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite,
+    url::RestartGuard,
 };
 
 /// The target of log events, named after the place where users of the crate `seinpaal` find this
@@ -97,7 +97,7 @@ pub struct RedisStore {
 }
 
 #[doc(hidden)]
-pub use self::open::TestHooks;
+pub use self::{open::TestHooks, script::EditLua};
 
 impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {

@@ -7,7 +7,7 @@ use seinpaal_store::{
 };
 
 use super::{
-    ANSWER_ROOM, ReplicaNeed, RedisStore, decode, encode, error, need_of, refuse_too_much, room_of,
+    ANSWER_ROOM, RedisStore, ReplicaNeed, decode, encode, error, need_of, refuse_too_much, room_of,
     script::Script, servers::ExecutedAt,
 };
 
@@ -85,8 +85,7 @@ impl RedisStore {
         let (keys, mut arguments) = self.keys_and_arguments(batches)?;
         encode::set_option(&mut arguments[0], encode::ALL_OR_NONE);
         let room = ANSWER_ROOM.saturating_mul(batches.len());
-        let (answer, proof) =
-            self.servers.evaluate(Script::Admin, &keys, &arguments, room).await?;
+        let (answer, proof) = self.servers.evaluate(Script::Admin, &keys, &arguments, room).await?;
         let together = parse(answer, batches)?;
         // A refusal leaves nothing behind on which a caller relies.
         if matches!(together, Together::Granted(_)) {
@@ -132,7 +131,8 @@ fn parse(answer: Value, batches: &[Batch]) -> Result<Together, StoreError> {
     match granted.len() == batches.len() {
         true => Ok(Together::Granted(granted)),
         false => {
-            let message = "the script answered for too few names: is there a proxy that changes replies?";
+            let message =
+                "the script answered for too few names: is there a proxy that changes replies?";
             Err(StoreError::new(StoreErrorKind::Corrupt, Certainty::Unknown, message))
         }
     }

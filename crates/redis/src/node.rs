@@ -10,9 +10,8 @@ use seinpaal_proto::{Inbox, Name};
 use seinpaal_store::{Advice, Fact, NewsSender, StoreError, url::RedisUrl};
 
 use crate::{
-    connection::Connection,
-    endpoint::RedisEndpoint, link::ConnectOptions, open::keys_of, replicas::REPLICATION_TIMEOUT,
-    script::hash_of, servers::Scanned,
+    connection::Connection, endpoint::RedisEndpoint, link::ConnectOptions, open::keys_of,
+    replicas::REPLICATION_TIMEOUT, script::hash_of, servers::Scanned,
 };
 #[doc(hidden)]
 pub use crate::{

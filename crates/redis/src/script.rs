@@ -3,7 +3,10 @@
 mod constants;
 mod hash;
 
-use std::sync::OnceLock;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 pub(super) use self::hash::hash_of;
 use super::{head, queue::pieces::QUEUE};
@@ -24,6 +27,8 @@ pub(super) enum Script {
     Admin,
     /// Reads many names.
     Read,
+    /// All that is stored of a name, for the consistency check.
+    Dump,
     /// A guarded write.
     Write,
     /// All requests about queues.
@@ -31,7 +36,7 @@ pub(super) enum Script {
 }
 
 impl Script {
-    const ALL: [Self; 5] = [Self::Hot, Self::Admin, Self::Read, Self::Write, Self::Queue];
+    const COUNT: usize = 6;
 
     /// The files, one after the other.
     fn files(self) -> &'static str {
@@ -41,6 +46,7 @@ impl Script {
                 names!("layout", "guard", "ledger", "rare", "named", "rows", "admin", "run")
             }
             Self::Read => names!("layout", "guard", "ledger", "rows", "read"),
+            Self::Dump => names!("dump"),
             Self::Write => names!("layout", "write"),
             Self::Queue => QUEUE,
         }
@@ -68,30 +74,19 @@ impl Wire {
     }
 }
 
-/// A change to the source of every script that has the text. Tests use it to prove that they would
-/// notice a mistake.
-#[derive(Clone, Debug)]
-pub(super) struct Mutation {
-    pub(super) from: String,
-    pub(super) to: String,
-}
-
-/// Returns whether a script has this text.
-pub(super) fn is_anywhere(text: &str) -> bool {
-    Script::ALL.iter().any(|script| script.files().contains(text))
-}
+/// Edits the files of every script. Tests use it to prove that they would notice a mistake.
+pub type EditLua = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The scripts of one store, each made when it is first used.
-#[derive(Debug)]
 pub(super) struct Scripts {
     wire: Wire,
-    made: [OnceLock<(String, String)>; Script::ALL.len()],
-    mutations: Vec<Mutation>,
+    made: [OnceLock<(String, String)>; Script::COUNT],
+    edit: Option<EditLua>,
 }
 
 impl Scripts {
-    pub(super) fn new(wire: Wire, mutations: Vec<Mutation>) -> Self {
-        Self { wire, mutations, made: Default::default() }
+    pub(super) fn new(wire: Wire, edit: Option<EditLua>) -> Self {
+        Self { wire, edit, made: Default::default() }
     }
 
     /// The hash by which `EVALSHA` knows a script.
@@ -106,11 +101,8 @@ impl Scripts {
 
     fn made(&self, script: Script) -> &(String, String) {
         self.made[script as usize].get_or_init(|| {
-            let files = script.files().to_owned();
-            let files = self
-                .mutations
-                .iter()
-                .fold(files, |source, mutation| source.replacen(&mutation.from, &mutation.to, 1));
+            let files = script.files();
+            let files = self.edit.as_ref().map_or_else(|| files.to_owned(), |edit| edit(files));
             let source = match script {
                 Script::Queue => {
                     let expanded = head::QUEUES.expand(&[self.wire.piece(), &files].concat());
@@ -120,6 +112,12 @@ impl Scripts {
             };
             (hash_of(&source), source)
         })
+    }
+}
+
+impl fmt::Debug for Scripts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scripts").field("wire", &self.wire).finish_non_exhaustive()
     }
 }
 
@@ -145,7 +143,8 @@ mod tests {
 
     #[test]
     fn comments_and_indents_are_not_sent() {
-        let source = "-- A comment.\nlocal a = 1 -- why\n\n  if a then\n    --\n    return '--'\n  end\n";
+        let source =
+            "-- A comment.\nlocal a = 1 -- why\n\n  if a then\n    --\n    return '--'\n  end\n";
         assert_eq!(without_comments(source), "local a = 1\nif a then\nreturn '--'\nend\n");
     }
 
@@ -153,7 +152,7 @@ mod tests {
     /// know the script.
     #[test]
     fn the_script_that_everybody_needs_is_short() {
-        let length = Scripts::new(Wire::Single, Vec::new()).source(Script::Hot).len();
+        let length = Scripts::new(Wire::Single, None).source(Script::Hot).len();
         assert!(length <= 64 << 10, "{length} bytes");
     }
 }

@@ -76,8 +76,14 @@ mod tests {
 
     #[test]
     fn a_grant_carries_its_fence_limit_and_slots() {
-        let numbers = [2_u16.to_le_bytes().to_vec(), [0, 2, 5, 5_u32].map(u32::to_le_bytes).concat()];
-        let what = [b"g".to_vec(), 99_f64.to_le_bytes().to_vec(), 8_u32.to_le_bytes().to_vec(), numbers.concat()];
+        let numbers =
+            [2_u16.to_le_bytes().to_vec(), [0, 2, 5, 5_u32].map(u32::to_le_bytes).concat()];
+        let what = [
+            b"g".to_vec(),
+            99_f64.to_le_bytes().to_vec(),
+            8_u32.to_le_bytes().to_vec(),
+            numbers.concat(),
+        ];
         let wakeup = parse(&Keys::new("seinpaal:").unwrap(), INBOX, &message(&what.concat()));
         let what =
             What::Granted { fence: Fence(99), slots: "0-2,5".parse::<Slots>().unwrap(), limit: 8 };
@@ -112,7 +118,9 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_is_passed_over() {
-        for payload in ["", "hello", "0123456789abcdefe\u{9}seinpaal:{a}", "0123456789abcdefe\u{3}other:{a}"] {
+        for payload in
+            ["", "hello", "0123456789abcdefe\u{9}seinpaal:{a}", "0123456789abcdefe\u{3}other:{a}"]
+        {
             assert_eq!(parsed(payload), None, "{payload}");
         }
     }

@@ -25,7 +25,7 @@ async fn next(client: &mut Client) -> News {
 async fn told_of_grant(client: &mut Client, ticket: u128) {
     loop {
         if let News::Wakeup(wakeup) = next(client).await {
-            assert_eq!(wakeup.ticket, Ticket(ticket));
+            assert_eq!(wakeup.ticket, requests::ticket(ticket));
             return;
         }
     }

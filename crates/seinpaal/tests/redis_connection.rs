@@ -34,7 +34,7 @@ async fn wakeups_arrive(url: &str, client: &mut Client, tickets: u128) {
     assert!(matches!(client.acquire("w", tickets + 1).await, Reply::Queued { .. }));
     other.release("w", tickets).await;
     let News::Wakeup(wakeup) = next(client).await else { panic!("no wakeup") };
-    assert_eq!(wakeup.ticket, Ticket(tickets + 1));
+    assert_eq!(wakeup.ticket, requests::ticket(tickets + 1));
     client.release("w", tickets + 1).await;
 }
 

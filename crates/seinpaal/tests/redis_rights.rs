@@ -66,12 +66,12 @@ async fn the_rights_in_the_documents_are_enough_for_everything() {
     other.release("w", 10).await;
     let news = timeout(BOUND, client.news.recv()).await.expect("in time").expect("news");
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
-    assert_eq!(wakeup.ticket, Ticket(11));
+    assert_eq!(wakeup.ticket, requests::ticket(11));
     let mut behind = plain(&server.socket_url("")).await;
     cmd("SCRIPT").arg("FLUSH").exec_async(&mut behind).await.unwrap();
     let limit = Configure::Limit(Limit::new(2).unwrap());
     client.ask("w", Request::Configure(limit)).await.unwrap();
-    client.ask("w", Request::Evict { ticket: Ticket(11) }).await.unwrap();
+    client.ask("w", Request::Evict { ticket: requests::ticket(11) }).await.unwrap();
     assert_eq!(client.store.list("").await.unwrap().len(), 1);
 }
 

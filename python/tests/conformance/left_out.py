@@ -47,7 +47,6 @@ PERMITS: dict[str, dict[str, list[str]]] = {
             "as_many_tickets_as_a_lease_may_have_are_renewed_in_one_request",
         ]
     },
-    "asking": {WIRE: ["a_holder_that_hears_no_wakeup_is_told_by_its_renewal"]},
     "attach": {
         WIRE: [
             "a_late_copy_of_a_detach_changes_nothing_after_an_attach",

@@ -52,7 +52,6 @@ fn request(r: &Request) -> Vec<u8> {
         Request::Detach { ticket, fence, ttl, margin } => { home(&mut b, *ticket); f(&mut b, fence.0); f(&mut b, *ttl); f(&mut b, *margin); 9 }
         Request::Configure(c) => { match c { Configure::Limit(l) => { b.push(b'l'); u(&mut b, l.get()) } Configure::Slots(names) => { b.push(b's'); b.extend(names.to_string().as_bytes()) } Configure::Unpin => b.push(b'u'), Configure::Pause(why) => { b.push(b'p'); b.extend(why.as_bytes()) } Configure::Resume => b.push(b'r') } 10 }
         Request::Inspect { .. } => { u(&mut b, 100_000); u(&mut b, 100_000); 11 }
-        _ => unreachable!(),
     };
     let mut out = vec![op]; out.extend((b.len() as u16).to_le_bytes()); out.extend(b); out
 }
@@ -87,13 +86,12 @@ fn reply(r: &Reply, waits: bool) -> Vec<u8> {
             rows.sort();
             b.extend(format!("{}|{}|{}|{}|{}|{}|{}|{}|{};{}", s.kind.map_or('-', Kind::letter), s.limit, o(s.stated), o(s.pinned), s.slot_names, s.paused.as_deref().map_or("-".into(), |p| format!("={p}")), s.held, s.holders_total, s.waiting_total, rows.join(";")).as_bytes());
         }
-        other => panic!("{other:?}"),
     }
     b
 }
 fn wakeup(w: &Wakeup) -> String {
     let mut b = vec![]; id(&mut b, w.ticket.0);
-    match &w.what { What::Granted { fence, slots: s, limit } => { b.push(b'g'); f(&mut b, fence.0); u(&mut b, *limit); slots(&mut b, s) } What::Ended(c) => { b.push(b'e'); b.push(cause(*c)) } What::Asked => unreachable!() }
+    match &w.what { What::Granted { fence, slots: s, limit } => { b.push(b'g'); f(&mut b, fence.0); u(&mut b, *limit); slots(&mut b, s) } What::Ended(c) => { b.push(b'e'); b.push(cause(*c)) } }
     format!("{:032x}:{}:{}", w.inbox.0, w.name, hex(&b))
 }
 fn inbox_text(i: Option<Inbox>) -> String { format!("{:032x}", i.map_or(0, |i| i.0)) }
@@ -172,7 +170,7 @@ fn main() {
                             let wishes = if named && r.one_in(3) || r.one_in(80) { let from = r.below(4) as usize; SlotNames::new(["a", "b", "c", "d", "e", "x"][from..from + 1 + r.below(2) as usize].to_vec()).unwrap() } else { SlotNames::none() };
                             Request::Acquire(Acquire { ticket: Ticket(s | u128::from(number)), kind, permits: Permits::new(permits).unwrap(), limit: limit.map(|l| LimitRule { limit: Limit::new(l).unwrap(), on_mismatch: r.of(&[OnMismatch::Refuse, OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set, OnMismatch::Exact]) }),
                                 enqueue: if together { Enqueue::No } else { match if calm && !r.one_in(40) { 0 } else { r.below(6) } { 0 => Enqueue::No, 1 => Enqueue::Yes { max_waiting: Some(r.below(3) as u32) }, _ => Enqueue::Yes { max_waiting: None } } },
-                                priority: Priority::new(if r.one_in(6) { r.below(5) as i32 - 1 } else { 0 }).unwrap(), lease: LeaseId(s), ttl, margin, waiter_lease: LeaseId(s | PLACE), waiter_ttl: 15_000_000,
+                                priority: Priority::new(if r.one_in(6) { r.below(5) as i32 - 1 } else { 0 }).unwrap(), ttl, margin, waiter_ttl: 15_000_000,
                                 not_after: if r.one_in(10) { Some((now + r.below(20)).saturating_sub(10)) } else { None }, wishes, about: if !calm && r.one_in(20) { "other".into() } else { c.about.clone() } })
                         }
                         25..=38 | 61..=64 | 73..=80 => Request::Release { ticket, slots: if r.one_in(if calm { 50 } else { 8 }) { Some(if r.one_in(9) { Slots::none() } else { let mut s = Slots::range(r.below(3) as u32, 2 + r.below(3) as u32); if r.one_in(3) { s.insert(7, 9) } s }) } else { None } },

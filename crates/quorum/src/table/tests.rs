@@ -39,12 +39,8 @@ fn held() -> HeldGrant {
 
 /// A renewal, and the answer of a majority by which the ticket has not ended.
 fn renewal(whom: Whom) -> (Request, Reply) {
-    let there = TicketReply::Held {
-        fence: Fence(7),
-        slots: Slots::range(0, 1),
-        names: SlotNames::none(),
-        asks: Vec::new(),
-    };
+    let there =
+        TicketReply::Held { fence: Fence(7), slots: Slots::range(0, 1), names: SlotNames::none() };
     let reply = match whom {
         Whom::All { .. } => Reply::Renewed { valid_for: None },
         Whom::Tickets(_) => Reply::Tickets { valid_for: None, tickets: vec![there] },

@@ -65,10 +65,6 @@ impl<'a> ReplyWords<'a> {
         }
     }
 
-
-
-
-
     pub(super) fn expect(&mut self, word: &str) -> Option<()> {
         (self.word()? == word).then_some(())
     }

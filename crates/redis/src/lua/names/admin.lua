@@ -36,7 +36,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
     if head then
       local its_version = string.byte(head)
       if its_version ~= VERSION and its_version and its_version > 11 and its_version < 64 then
-        L.refuse('SEINPAALFORMAT', 'the name is kept in another format')
+        L.refuse('SEINPAALFORMAT', 'written in format ' .. its_version .. ', and this program reads format ' .. VERSION)
       end
       if its_version ~= VERSION or #head < HEAD_SIZE then L.damaged('the header cannot be read') end
       local _

@@ -57,7 +57,7 @@ for name = 1, names do
   local version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
     remembered, trailer_at = read(HEAD, head or NEW_HEAD)
   if version ~= VERSION then
-    refusal = version > 11 and version < 64 and 'SEINPAALFORMAT the name is kept in another format'
+    refusal = version > 11 and version < 64 and 'SEINPAALFORMAT written in format ' .. version .. ', and this program reads format ' .. VERSION
       or 'SEINPAALCORRUPT the header cannot be read'
   end
   local shift, arrival, front = 0, 0, nil
