@@ -67,7 +67,7 @@ fn packed_answer(value: &Value) {
 
 /// One of each request that may have a packed answer.
 fn plain_requests() -> [Request; 4] {
-    let (ticket, lease, ttl, margin) = (Ticket(1), Ticket(0).into(), 30 * SECOND, SECOND);
+    let (ticket, lease, ttl, margin) = (Ticket(1), Ticket(1).lease(), 30 * SECOND, SECOND);
     let acquire = Acquire {
         ticket,
         kind: Kind::Semaphore,
@@ -76,10 +76,8 @@ fn plain_requests() -> [Request; 4] {
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease,
         ttl,
         margin,
-        waiter_lease: Ticket(9 << 64).into(),
         waiter_ttl: ttl,
         not_after: None,
         about: String::new(),

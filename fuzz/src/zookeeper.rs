@@ -58,7 +58,7 @@ fn use_it(state: &mut MemoryState) {
 fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
     let ticket = tickets.first().copied().unwrap_or(Ticket(76));
     let (ttl, margin, lease) = (30 * SECOND, SECOND, LeaseId(1 << 100));
-    let renew = |whom| Request::Renew(Renew { lease: LeaseId::from(ticket), ttl, margin, whom });
+    let renew = |whom| Request::Renew(Renew { lease: ticket.lease(), ttl, margin, whom });
     let attach = Attach { ticket, lease, ttl, margin, not_after: None, about: String::new() };
     let rules = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set, OnMismatch::Exact];
     let limit = Limit::ONE;
@@ -94,10 +94,8 @@ fn acquire(ticket: Ticket, limit: Option<LimitRule>) -> Acquire {
         limit,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId::from(ticket),
         ttl: 30 * SECOND,
         margin: 8 * SECOND,
-        waiter_lease: LeaseId(9),
         waiter_ttl: 15 * SECOND,
         not_after: None,
         about: String::new(),

@@ -13,7 +13,7 @@ pub(crate) const TTL: Duration = Duration::from_secs(30);
 /// That ttl, as requests carry it.
 pub(crate) const TTL_MICROS: Micros = 30_000_000;
 
-/// A request for one permit, under leases that no other ticket shares, by a client that waits.
+/// A request for one permit, by a client that waits.
 pub(crate) fn want(ticket: Ticket) -> Acquire {
     Acquire {
         ticket,
@@ -23,10 +23,8 @@ pub(crate) fn want(ticket: Ticket) -> Acquire {
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId::from(ticket),
         ttl: TTL_MICROS,
         margin: margin(TTL_MICROS),
-        waiter_lease: LeaseId(!ticket.0),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),

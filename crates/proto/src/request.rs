@@ -30,10 +30,9 @@ pub struct Batch {
 impl Batch {
     /// The most requests in one batch, so that no call takes long.
     pub const MOST: usize = 64;
-    /// The most tickets in one [`Renew`].
-    pub const MOST_TICKETS: usize = 500;
-    /// The most tickets that a client puts under one lease, so that a store reads and writes a
-    /// bounded number of bytes for each request. With more tickets it begins another series.
+    /// The most tickets that a client puts under one lease, and so names in one [`Renew`]. So a
+    /// store reads and writes a bounded number of bytes for each request. With more tickets the
+    /// client begins another series.
     pub const MOST_UNDER_A_LEASE: usize = 64;
 }
 

@@ -12,13 +12,13 @@ use std::{
 };
 
 use redis::cmd;
-use requests::{acquisition, plain, release};
+use requests::{acquisition, plain, release, ticket};
 use seinpaal::store::{
     News, Store, StoreError, StoreErrorKind, quorum::QuorumStore, url::StoreUrl,
 };
 use seinpaal_proto::{
-    Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew,
-    Reply, Request, Ticket, TicketReply, Whom, time::SECOND,
+    Acquire, Batch, Busy, Enqueue, Inbox, Limit, LimitRule, Name, OnMismatch, Renew, Reply,
+    Request, TicketReply, Whom, time::SECOND,
 };
 use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
@@ -86,10 +86,10 @@ fn attempt(ticket: u128, limit: u32) -> Acquire {
     Acquire { limit, enqueue: Enqueue::No, ..acquisition(ticket, 30 * SECOND) }
 }
 
-fn renewal(ticket: u128) -> Request {
-    let (ttl, margin) = (30 * SECOND, SECOND);
-    let whom = Whom::Tickets(vec![Ticket(ticket)]);
-    Request::Renew(Renew { lease: LeaseId(ticket), ttl, margin, whom })
+fn renewal(number: u128) -> Request {
+    let (ttl, margin, ticket) = (30 * SECOND, SECOND, ticket(number));
+    let whom = Whom::Tickets(vec![ticket]);
+    Request::Renew(Renew { lease: ticket.lease(), ttl, margin, whom })
 }
 
 fn is_granted(reply: &Reply) -> bool {

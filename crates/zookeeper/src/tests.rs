@@ -38,10 +38,8 @@ impl Dice {
             limit: None,
             enqueue: Enqueue::Yes { max_waiting: None },
             priority: Priority::new(self.0.i32(-2..3)).unwrap(),
-            lease: LeaseId::from(ticket),
             ttl: 30 * SECOND,
             margin: 8 * SECOND,
-            waiter_lease: LeaseId(!ticket.0),
             waiter_ttl: WAITER_TTL,
             not_after: None,
             about: format!("about {}", self.0.u64(..9)),
@@ -84,11 +82,13 @@ impl Dice {
     }
 
     fn renew(&mut self, ticket: Ticket) -> Renew {
-        let whom = match self.0.u64(..2) {
-            0 => Whom::All { members: 1, digest: ticket.digest() },
-            _ => Whom::Tickets(vec![ticket]),
+        let all = Whom::All { members: 1, digest: ticket.digest() };
+        let (lease, whom) = match self.0.u64(..4) {
+            0 => (ticket.lease(), all),
+            1 => (ticket.place(), all),
+            _ => (self.lease(), Whom::Tickets(vec![ticket])),
         };
-        Renew { lease: LeaseId::from(ticket), ttl: 25 * SECOND, margin: SECOND, whom }
+        Renew { lease, ttl: 25 * SECOND, margin: SECOND, whom }
     }
 
     fn attaching(&mut self) -> Option<LeaseId> {
@@ -201,7 +201,7 @@ fn a_packed_state_unpacks_to_itself_and_is_small() {
     let mut state = MemoryState::default();
     let name = Name::new("n").unwrap();
     for some in 0..100 {
-        let ticket = |i: u64| Ticket(1 << 100 | u128::from(some * 50 + i) << 30);
+        let ticket = |i: u64| Ticket(1 << 100 | u128::from(some * 50 + i) << 32 | 1);
         let acquires = (0..50).map(|i| Request::Acquire(dice.acquire(ticket(i))));
         let limit = Request::Configure(Configure::Limit(Limit::new(3).unwrap()));
         let requests = [limit].into_iter().chain(acquires).collect();

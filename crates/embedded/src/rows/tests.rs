@@ -34,8 +34,13 @@ impl Random {
         Ticket(u128::from(series) << 120 | u128::from(number))
     }
 
+    /// Returns the lease of a ticket or of its place, or one under which renewals gather tickets.
     fn lease(&mut self) -> LeaseId {
-        LeaseId(u128::from(self.below(5)) << 64)
+        match self.below(4) {
+            0 => self.ticket().place(),
+            1 => LeaseId(u128::from(self.below(3)) << 64),
+            _ => self.ticket().lease(),
+        }
     }
 
     fn request(&mut self) -> Request {
@@ -101,10 +106,8 @@ impl Random {
                 Enqueue::Yes { max_waiting: None }
             },
             priority: Priority::new(self.below(3) as i32 - 1).unwrap(),
-            lease: self.lease(),
             ttl: (1 + self.below(20)) * SECOND,
             margin: self.below(5) * SECOND + 1,
-            waiter_lease: self.lease(),
             waiter_ttl: 10 * SECOND,
             not_after: None,
             about: format!("client\u{1f}{}", self.below(100)),
@@ -116,11 +119,15 @@ impl Random {
     }
 
     fn renew(&mut self) -> Renew {
-        let whom = match self.below(3) {
-            0 => Whom::All { members: self.below(3) as u32, digest: self.ticket().digest() },
-            _ => Whom::Tickets(vec![self.ticket(), self.ticket()]),
+        let (lease, whom) = match self.below(3) {
+            0 => {
+                let ticket = self.ticket();
+                let lease = if self.below(2) == 0 { ticket.lease() } else { ticket.place() };
+                (lease, Whom::All { members: self.below(3) as u32, digest: ticket.digest() })
+            }
+            _ => (self.lease(), Whom::Tickets(vec![self.ticket(), self.ticket()])),
         };
-        Renew { lease: self.lease(), ttl: 10 * SECOND, margin: SECOND, whom }
+        Renew { lease, ttl: 10 * SECOND, margin: SECOND, whom }
     }
 
     fn configure(&mut self) -> Configure {

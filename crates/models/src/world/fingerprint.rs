@@ -180,18 +180,9 @@ fn batch_of<H: Hasher>(batch: &Batch, looks: &InstantViews, hasher: &mut H) {
     (inbox, store.fence(Fence(*fence_seen))).hash(hasher);
     for request in requests {
         match request {
-            Request::Acquire(Acquire {
-                ticket,
-                permits,
-                wishes,
-                limit,
-                lease,
-                waiter_lease,
-                not_after,
-                ..
-            }) => {
+            Request::Acquire(Acquire { ticket, permits, wishes, limit, not_after, .. }) => {
                 let not_after = not_after.map(|at| store.exact(at));
-                (ticket, permits, wishes, limit, lease, waiter_lease, not_after).hash(hasher);
+                (ticket, permits, wishes, limit, not_after).hash(hasher);
             }
             Request::Attach(Attach { ticket, lease, not_after, .. }) => {
                 (ticket, lease, not_after.map(|at| store.exact(at))).hash(hasher);
