@@ -38,9 +38,9 @@ impl Session {
         }
         if let Some(look_in) = replies.look_in {
             // Until then the line changes only by requests that wake the first waiter. If such a
-            // wakeup is lost, this client notices by looking then.
-            let first = self.desk(&name).places.values_mut().next();
-            first.into_iter().for_each(|places| places.renew_by(now + look_in));
+            // wakeup is lost, this client notices by looking then: the renewal of the places among
+            // which that waiter was says that they differ.
+            self.desk(&name).look_by(now + look_in);
         }
         self.plan(&name);
     }

@@ -223,10 +223,17 @@ impl Desk {
 
     /// Returns the ticket of ours that has waited for the longest.
     pub(super) fn first_in_line(&self) -> Option<&Record> {
-        let firsts = self.places.values().filter_map(|places| places.waiting.iter().next());
-        let first = firsts.filter_map(|ticket| self.records.get(ticket));
-        let record = first.min_by_key(|record| record.number)?;
-        (record.phase == Phase::Waiting).then_some(record)
+        let firsts = self.places.values().filter_map(|places| {
+            let mut records = places.waiting.iter().filter_map(|ticket| self.records.get(ticket));
+            records.find(|record| record.phase == Phase::Waiting)
+        });
+        firsts.min_by_key(|record| record.number).map(|record| &**record)
+    }
+
+    /// Renews the place of our first in line by `due`.
+    pub(super) fn look_by(&mut self, due: Micros) {
+        let Some(lease) = self.first_in_line().map(|first| first.ticket.place()) else { return };
+        self.places.get_mut(&lease).into_iter().for_each(|places| places.renew_by(due));
     }
 
     /// Returns the leases that the next requests for permits name.

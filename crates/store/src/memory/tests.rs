@@ -92,8 +92,8 @@ fn threads_that_race_are_let_in_one_at_a_time() {
     let visits = &|thread: u32| {
         let client = store(&hub, u128::from(thread) + 1);
         barrier.wait();
-        for visit in 0..2_000 {
-            let ticket = u128::from(thread) << 32 | u128::from(visit + 1);
+        for visit in 1..=2_000 {
+            let ticket = u128::from(thread) << 32 | visit;
             if let Reply::Granted(_) = send(&client, "race", vec![want(ticket, SECOND)])[0] {
                 assert_eq!(inside.fetch_add(1, SeqCst), 0);
                 entered.fetch_add(1, SeqCst);

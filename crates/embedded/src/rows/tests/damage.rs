@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
-    Request, Ticket, execute, time::SECOND,
+    Batch, Configure, Enqueue, Inbox, Kind, Limit, LimitRule, Name, OnMismatch, Permits, Request,
+    Ticket, execute, time::SECOND,
 };
 use seinpaal_store::{Certainty, StoreErrorKind};
 

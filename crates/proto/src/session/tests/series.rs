@@ -2,11 +2,15 @@
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
-use super::{TTL, all, granted, net::Net, replies, waiting, want};
+use super::{
+    TTL, all, granted,
+    net::{Fate, Net},
+    replies, waiting, want,
+};
 use crate::{
     Batch, Cause, Grant, Inbox, Name, Reply, Request, Series, Ticket, TicketReply,
     session::{CallFailure, Event, Session, SessionConfig},
-    time::{Micros, SECOND},
+    time::{MILLISECOND, Micros, SECOND},
 };
 
 fn session() -> (Session, Name) {
@@ -183,6 +187,23 @@ fn the_sixty_fifth_waiter_has_a_second_place_and_both_are_renewed() {
         net.run_for(SECOND);
     }
     assert!(net.sessions[1].is_idle() && net.state.leases().next().is_none());
+}
+
+/// The holder is not heard from any more. Of the wakeups with the next grant, about half are lost.
+#[test]
+fn a_lost_wakeup_costs_no_more_than_the_next_look_however_many_places_a_client_has() {
+    for seed in 1..=16 {
+        let mut net = Net::new(2, seed);
+        let held = net.acquire(0, want(1, 1, TTL));
+        net.run_for(SECOND);
+        let tickets: Vec<_> = (0..3 * MOST).map(|_| net.acquire(1, want(1, 1, TTL))).collect();
+        net.run_for(SECOND);
+        net.fate = Fate { cut_off: Some(0), lose_wakeups: true, ..Fate::default() };
+        net.run_for(net.granted_at(held) + TTL - 10 * MILLISECOND - net.now);
+        assert!(!net.holds(1, tickets[0]));
+        net.run_for(SECOND);
+        assert!(net.holds(1, tickets[0]), "seed {seed}");
+    }
 }
 
 #[test]
