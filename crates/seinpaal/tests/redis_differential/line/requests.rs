@@ -151,7 +151,7 @@ impl Draws {
     fn rarely(&mut self, session: usize) -> Sketch {
         let back = self.rng.u32(..4);
         let ticket = ticket(session, self.drawn[session].saturating_sub(back).max(1));
-        match self.rng.u64(..12) {
+        match self.rng.u64(..14) {
             0..2 => Sketch::Evict { ticket },
             2..5 => Sketch::Cancel { ticket, remember: self.ttl, attach: None },
             5 if self.rng.u64(..3) == 0 => {
