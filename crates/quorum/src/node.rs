@@ -7,10 +7,10 @@ use std::sync::{
 
 use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
 
-use seinpaal_redis::node::{MOST_FENCE_SEEN, Node, Script};
+use seinpaal_redis::node::{Node, Script};
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
-use super::answer::NodeAnswer;
+use super::{answer::NodeAnswer, line::MOST_FENCE_SEEN};
 
 /// The pieces that make the ledger's script that of a node. They replace the service of the queue
 /// and other functions.

@@ -2,9 +2,7 @@
 //! (`seinpaal-quorum`) uses only this module of the crate.
 //!
 //! A [`Node`] is a connection to one server, and runs a [`Script`] there. The script is the ledger of
-//! names, in which Lua of the caller replaces what shall be different on a node. The items after
-//! them are the words of that script: they read and write what the scripts of a
-//! [`RedisStore`](crate::RedisStore) do.
+//! names, in which Lua of the caller replaces what shall be different on a node.
 
 #[doc(no_inline)]
 pub use redis::Value;
@@ -23,13 +21,7 @@ use crate::{
     servers::Scanned,
 };
 #[doc(hidden)]
-pub use crate::{
-    list::{inspection, listed},
-    refuse_too_much,
-    reply::{ReplyWords, number, reply},
-    script::{MOST_FENCE_SEEN, acquire_line, attach_words, line},
-    server::{NOTHING_KEPT, together},
-};
+pub use crate::server::{NOTHING_KEPT, together};
 
 /// A connection to one server, which may begin while the server is down, and is opened again
 /// whenever it is lost.

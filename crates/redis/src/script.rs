@@ -11,8 +11,7 @@ use seinpaal_proto::{Batch, Request, time::micros};
 use seinpaal_store::url::RestartGuard;
 
 pub(super) use self::hash::hash_of;
-pub(super) use self::requests::{FIRST_REQUEST, arguments, double, plain_arguments};
-pub use self::requests::{MOST_FENCE_SEEN, acquire_line, attach_words, line};
+pub(super) use self::requests::{FIRST_REQUEST, arguments, double, line, plain_arguments};
 pub(super) use self::table::{NODE_END, NODE_LEDGER, SCRIPTS};
 use super::{head, queue::pieces::QUEUE};
 
