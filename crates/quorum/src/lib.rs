@@ -35,6 +35,8 @@ mod settings;
 mod store;
 mod table;
 mod tally;
+#[doc(hidden)]
+pub mod wakeup;
 mod words;
 
 use std::{

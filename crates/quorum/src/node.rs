@@ -10,7 +10,7 @@ use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
 use seinpaal_redis::node::{Node, Script};
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
-use super::{answer::NodeAnswer, line::MOST_FENCE_SEEN};
+use super::{answer::NodeAnswer, line::MOST_FENCE_SEEN, wakeup};
 
 /// The pieces that make the ledger's script that of a node. They replace the service of the queue
 /// and other functions.
@@ -47,7 +47,7 @@ pub(super) struct Envelope {
 impl QuorumNode {
     /// Begins to connect.
     pub(super) fn begin(url: RedisUrl, inbox: Inbox, news: NewsSender) -> Result<Self, StoreError> {
-        let server = Node::begin(url, inbox, news)?;
+        let server = Node::begin(url, inbox, news, wakeup::read)?;
         Ok(Self { server, is_silent: AtomicBool::new(false) })
     }
 

@@ -13,7 +13,6 @@ use crate::{
     connection::Connection,
     endpoint::RedisEndpoint,
     head,
-    keys::Keys,
     link::ConnectOptions,
     open::keys_of,
     replicas::REPLICATION_TIMEOUT,
@@ -21,7 +20,11 @@ use crate::{
     servers::Scanned,
 };
 #[doc(hidden)]
-pub use crate::server::{NOTHING_KEPT, together};
+pub use crate::{
+    keys::Keys,
+    link::ReadNews,
+    server::{NOTHING_KEPT, together},
+};
 
 /// A connection to one server, which may begin while the server is down, and is opened again
 /// whenever it is lost.
@@ -41,18 +44,24 @@ pub struct Script {
 
 impl Node {
     /// Begins to connect. A task of the current tokio runtime opens the connection in its own time,
-    /// and sends to `news` what the server publishes for `inbox`.
+    /// and sends to `news` what the server publishes for `inbox`, as `read_news` reads it.
     ///
     /// # Errors
     /// [`Misconfigured`](seinpaal_store::StoreErrorKind::Misconfigured) if the option `prefix` has
     /// braces in it.
-    pub fn begin(url: RedisUrl, inbox: Inbox, news: NewsSender) -> Result<Self, StoreError> {
+    pub fn begin(
+        url: RedisUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        read_news: ReadNews,
+    ) -> Result<Self, StoreError> {
         let (keys, shown) = (keys_of(&url.options)?, url.to_string());
         let connection = Connection::begin(ConnectOptions {
             endpoint: RedisEndpoint::Server(url),
             keys: keys.clone(),
             inbox,
             news,
+            read_news,
             replication_timeout: REPLICATION_TIMEOUT,
         });
         Ok(Self { connection, keys, shown })
