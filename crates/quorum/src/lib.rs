@@ -11,8 +11,8 @@
 //! docs/decisions/quorum.md. The keys on each node, and the limits of the promises:
 //! docs/internals/stores/quorum.md.
 //!
-//! The connections to the servers, and the ledger that each of them executes, are those of
-//! [`seinpaal_redis::node`].
+//! The connections to the servers are those of [`seinpaal_redis::node`]. The script that each node
+//! executes is in `src/lua`.
 
 #![forbid(unsafe_code)]
 

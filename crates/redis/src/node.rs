@@ -1,8 +1,8 @@
 //! One independent server, for a store that is built on several. The store of a quorum
 //! (`seinpaal-quorum`) uses only this module of the crate.
 //!
-//! A [`Node`] is a connection to one server, and runs a [`Script`] there. The script is the ledger of
-//! names, in which Lua of the caller replaces what shall be different on a node.
+//! A [`Node`] is a connection to one server, and runs a [`Script`] of the caller there. The caller also
+//! reads what its script publishes.
 
 #[doc(no_inline)]
 pub use redis::Value;
@@ -10,14 +10,8 @@ use seinpaal_proto::{Inbox, Name};
 use seinpaal_store::{Advice, Fact, NewsSender, StoreError, url::RedisUrl};
 
 use crate::{
-    connection::Connection,
-    endpoint::RedisEndpoint,
-    head,
-    link::ConnectOptions,
-    open::keys_of,
-    replicas::REPLICATION_TIMEOUT,
-    script::{NODE_END, NODE_LEDGER, hash_of},
-    servers::Scanned,
+    connection::Connection, endpoint::RedisEndpoint, link::ConnectOptions, open::keys_of,
+    replicas::REPLICATION_TIMEOUT, script::hash_of, servers::Scanned,
 };
 #[doc(hidden)]
 pub use crate::{
@@ -145,28 +139,8 @@ impl Node {
 }
 
 impl Script {
-    /// The script that executes a batch about one name, with `own` pieces of Lua behind the ledger
-    /// and its operations. They may replace functions of the table `ledger`, add operations to
-    /// `ledger.operations`, and use further keys.
-    ///
-    /// The arguments of the script are the clock if a test sets it, the asker, the fence that was
-    /// seen, and one line for each request.
-    pub fn with(own: &str) -> Self {
-        let source = head::NAMES.expand(&[NODE_LEDGER, own, NODE_END].concat());
+    /// A script with this text.
+    pub fn new(source: String) -> Self {
         Self { hash: hash_of(&source), source }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fields_of_a_head_are_in_their_places() {
-        assert!(NODE_LEDGER.contains("FIELDS_OF_HEAD"));
-        let source = Script::with("").source;
-        for word in ["OF_HEAD", "HEAD_WITH", "UNTOUCHED_HEAD", "HEAD_AS_PACKED"] {
-            assert!(!source.contains(word), "{word}");
-        }
     }
 }

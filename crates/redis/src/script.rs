@@ -12,7 +12,7 @@ use seinpaal_store::url::RestartGuard;
 
 pub(super) use self::hash::hash_of;
 pub(super) use self::requests::{FIRST_REQUEST, arguments, double, line, plain_arguments};
-pub(super) use self::table::{NODE_END, NODE_LEDGER, SCRIPTS};
+pub(super) use self::table::SCRIPTS;
 use super::{head, queue::pieces::QUEUE};
 
 /// The second piece of every script of names, behind how wakeups travel: formats and bounds.
