@@ -8,7 +8,10 @@ use seinpaal_proto::{
     session::{Session, SessionConfig, Want},
     time::SECOND,
 };
-use seinpaal_quorum::answer::{NodeAnswer, NodeReply};
+use seinpaal_quorum::{
+    answer::{NodeAnswer, NodeReply},
+    wakeup as node_wakeup,
+};
 use seinpaal_redis::{
     cluster::{HashSlotMap, NodeAddress},
     error,
@@ -16,7 +19,7 @@ use seinpaal_redis::{
     reply, sentinel, wakeup, write,
 };
 use seinpaal_store::{
-    StoreErrorKind,
+    News, StoreErrorKind,
     url::{SentinelUrl, StoreUrl},
 };
 
@@ -151,6 +154,9 @@ fn want(permits: u32) -> Want {
 /// A message on the channel of an inbox, or of a cluster's name.
 pub(crate) fn wakeup(bytes: &[u8]) {
     let keys = Keys::new("seinpaal:").expect("it has no braces");
+    if let Some(News::Wakeup(hint)) = node_wakeup::read(&keys, Inbox(7), bytes) {
+        must_be_one_line(&hint.name);
+    }
     let Some(wakeup) = wakeup::parse(&keys, Inbox(7), bytes) else { return };
     must_be_one_line(&wakeup.name);
     let [records, _] = keys.of(&wakeup.name);

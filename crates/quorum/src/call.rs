@@ -16,10 +16,10 @@ use super::{
     ballot::{Ballot, BallotVerdict},
     gather::Gathering,
     judge::MatterEnd,
+    line::{attach_line, ballot_line, line},
     matter::{CallHeader, Matter, OpenMatter, Yield, at},
-    mend::{Fixes, ballot_line},
+    mend::Fixes,
 };
-use seinpaal_redis::node::{attach_words, line};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// How many proposals one request makes in one call before it gives way to others.
@@ -160,8 +160,7 @@ impl Quorum {
                 }
                 Matter::Attach(transfer) => {
                     transfer.fence = self.next_fence(header.fence_seen);
-                    let words = attach_words(&transfer.want);
-                    lines.push(format!("attach {} {words}", transfer.fence));
+                    lines.push(attach_line(transfer.fence, &transfer.want));
                 }
                 Matter::Set(settings) => {
                     let version = self.next_fence(header.fence_seen);

@@ -7,8 +7,8 @@ use seinpaal_store::{
     examination::{found_in, look_at},
 };
 
-use super::{Quorum, answer::NodeReply, matter::CallHeader, node::QuorumNode};
-use seinpaal_redis::node::{NOTHING_KEPT, line, together};
+use super::{Quorum, answer::NodeReply, line::line, matter::CallHeader, node::QuorumNode};
+use seinpaal_redis::node::{NOTHING_KEPT, together};
 
 impl Quorum {
     /// Advice about each node that answers, and about the nodes that do not.

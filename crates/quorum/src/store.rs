@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
-use seinpaal_redis::node::refuse_too_much;
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Written, no_queues,
+    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, no_queues,
 };
 
 use super::QuorumStore;
@@ -100,4 +99,12 @@ impl Store for QuorumStore {
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
         Box::pin(self.quorum.examine_ledgers(most))
     }
+}
+
+fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+    if batch.requests.len() <= Batch::MOST {
+        return Ok(());
+    }
+    let message = format!("a batch has at most {} requests: please report this", Batch::MOST);
+    Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
 }

@@ -271,11 +271,7 @@ fn room_of(batch: &Batch) -> usize {
 }
 
 /// More requests than a batch may have are refused before anything is sent.
-///
-/// # Errors
-/// If there are too many.
-#[doc(hidden)]
-pub fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     if batch.requests.len() <= Batch::MOST {
         return Ok(());
     }

@@ -24,7 +24,6 @@ use super::{
     replicas::Replicas,
     server::{self, LookedAt, ServerKind},
     transport::{self, CallError, CommandAnswer, Commands, TransportFault},
-    wakeup,
 };
 use seinpaal_store::{
     Advice, Fact, News, NewsSender, Reading, StoreError, boottime,
@@ -46,10 +45,14 @@ pub(super) struct ConnectOptions {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
+    pub(super) read_news: ReadNews,
     /// How long replicas may take to confirm a write. A call may wait for the confirmation under
     /// way and then for its own, and both must fit into the time that an answer may take.
     pub(super) replication_timeout: Duration,
 }
+
+/// Reads a message that was published for this client. `None` if it is not one of ours.
+pub type ReadNews = fn(&Keys, Inbox, &[u8]) -> Option<News>;
 
 /// Called, perhaps more than once, when a link is lost.
 pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
@@ -120,13 +123,9 @@ impl ConnectOptions {
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
+        let Some(news) = (self.read_news)(&self.keys, self.inbox, payload) else { return };
         // When the session is gone, sending fails, and no receiver is left to tell.
-        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
-            let _ = self.news.send(News::Queue(wakeup));
-            return;
-        }
-        let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
-        let _ = self.news.send(News::Wakeup(wakeup));
+        let _ = self.news.send(news);
     }
 }
 

@@ -140,14 +140,14 @@ pub(super) fn take_look<S>(
 }
 
 /// The batch that looks at a name for a list.
-pub fn inspection(name: &Name) -> Batch {
+pub(super) fn inspection(name: &Name) -> Batch {
     let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
     Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
 }
 
 /// The snapshot that answers an [`inspection`], as a list shows it: without holders. `None` if the
 /// list leaves the name out. The script of lists answers `unused` by the same rule.
-pub fn listed(replies: Replies) -> Option<Snapshot> {
+pub(super) fn listed(replies: Replies) -> Option<Snapshot> {
     let Reply::Snapshot(mut snapshot) = replies.replies.into_iter().next()? else { return None };
     snapshot.holders.clear();
     snapshot.is_worth_listing().then_some(snapshot)

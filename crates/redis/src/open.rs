@@ -22,6 +22,7 @@ use crate::{
     replicas::REPLICATION_TIMEOUT,
     script::{self, Mutation, Scripts, Wire},
     servers::Servers,
+    wakeup,
 };
 
 /// The parts of a store that a test replaces.
@@ -89,8 +90,14 @@ impl RedisStore {
         let keys = keys_of(endpoint.options())?;
         let guard = endpoint.options().restart_guard;
         let replication_timeout = hooks.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
-        let options =
-            ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
+        let options = ConnectOptions {
+            endpoint,
+            keys: keys.clone(),
+            inbox,
+            news,
+            read_news: wakeup::read,
+            replication_timeout,
+        };
         let (connection, first_reading) = Connection::open(options).await?;
         let scripts = Box::new(Scripts::new(Wire::Single, guard, mutations_of(&hooks)?));
         let servers = Servers::One { connection, scripts };

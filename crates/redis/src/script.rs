@@ -11,9 +11,8 @@ use seinpaal_proto::{Batch, Request, time::micros};
 use seinpaal_store::url::RestartGuard;
 
 pub(super) use self::hash::hash_of;
-pub(super) use self::requests::{FIRST_REQUEST, arguments, double, plain_arguments};
-pub use self::requests::{MOST_FENCE_SEEN, acquire_line, attach_words, line};
-pub(super) use self::table::{NODE_END, NODE_LEDGER, SCRIPTS};
+pub(super) use self::requests::{FIRST_REQUEST, arguments, double, line, plain_arguments};
+pub(super) use self::table::SCRIPTS;
 use super::{head, queue::pieces::QUEUE};
 
 /// The second piece of every script of names, behind how wakeups travel: formats and bounds.

@@ -1,11 +1,18 @@
 //! Wakeups as the scripts publish them: the event, and as the last word the key of the name.
 
 use seinpaal_proto::{Fence, Inbox, Wakeup, What, queue};
+use seinpaal_store::News;
 
 use super::{
     keys::Keys,
     reply::{cause, number},
 };
+
+/// Reads a message about a name or a queue.
+pub(super) fn read(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<News> {
+    let queue = parse_queue(keys, inbox, payload).map(News::Queue);
+    queue.or_else(|| parse(keys, inbox, payload).map(News::Wakeup))
+}
 
 /// Reads a message about a name. `None` if the message is not one of ours, or cannot be read: a
 /// wakeup is only a hint, so it may be skipped.

@@ -9,7 +9,7 @@ use seinpaal_proto::{
 };
 
 /// Fences that clients claim to have seen are believed up to this number, as the ledger does.
-pub const MOST_FENCE_SEEN: u64 = 1 << 52;
+const MOST_FENCE_SEEN: u64 = 1 << 52;
 /// Lua's numbers are exact up to this one. A deadline beyond it counts as no deadline.
 const MOST_EXACT: u64 = 1 << 53;
 
@@ -181,7 +181,7 @@ fn rule_and_limit(rule: Option<LimitRule>) -> (u8, u32) {
 }
 
 /// The line of a request.
-pub fn line(request: &Request) -> String {
+pub(crate) fn line(request: &Request) -> String {
     match request {
         Request::Acquire(acquire) if acquire.wishes.is_empty() => acquire_line(acquire),
         Request::Acquire(acquire) => {
@@ -213,7 +213,7 @@ pub fn line(request: &Request) -> String {
 }
 
 /// The line of an acquire, in words.
-pub fn acquire_line(acquire: &Acquire) -> String {
+fn acquire_line(acquire: &Acquire) -> String {
     let Acquire { ticket, permits, lease, ttl, waiter_lease, waiter_ttl, about, .. } = acquire;
     let (limit, enqueue) = (limit_word(acquire.limit), enqueue_word(acquire.enqueue));
     let kind = acquire.kind.letter();
@@ -226,7 +226,7 @@ pub fn acquire_line(acquire: &Acquire) -> String {
 }
 
 /// An attach without the word that begins its line.
-pub fn attach_words(attach: &Attach) -> String {
+fn attach_words(attach: &Attach) -> String {
     let Attach { ticket, lease, ttl, about, .. } = attach;
     let (margin, not_after) = (attach.margin.min(MOST_EXACT), deadline_word(attach.not_after));
     format!("{ticket} {lease} {ttl} {margin} {not_after} {about}")

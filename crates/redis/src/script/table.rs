@@ -64,27 +64,6 @@ macro_rules! ledger {
     };
 }
 
-/// The ledger for a [`Script`](crate::node::Script), and the end of that script.
-pub(crate) const NODE_LEDGER: &str = concat!(
-    include_str!("../lua/wire_single.lua"),
-    include_str!("../lua/forms.lua"),
-    include_str!("../lua/begin.lua"),
-    "local function unfold(text)\n",
-    include_str!("../lua/unfold.lua"),
-    "return lone_head, lone_field, lone_record\nend\n",
-    ledger!(),
-    include_str!("../lua/acquire.lua"),
-    include_str!("../lua/renew.lua"),
-    include_str!("../lua/attach.lua"),
-    include_str!("../lua/release.lua"),
-    include_str!("../lua/cancel.lua"),
-    include_str!("../lua/evict.lua"),
-    include_str!("../lua/rows.lua"),
-    include_str!("../lua/inspect.lua"),
-);
-pub(crate) const NODE_END: &str =
-    concat!(include_str!("../lua/refusal.lua"), include_str!("../lua/step.lua"));
-
 macro_rules! row {
     ($operation:ident, $name:literal, $args:literal, $reply:literal, [$($plain:tt)*], [$($part:literal),*]) => {
         ScriptHeader {
