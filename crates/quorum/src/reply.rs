@@ -54,12 +54,7 @@ fn ticket_reply(word: &str) -> Option<TicketReply> {
     if let Some(held) = word.strip_prefix("held:") {
         let (fence, slots) = held.split_once(':')?;
         let (fence, slots) = (Fence(number(fence)?), slots.parse().ok()?);
-        return Some(TicketReply::Held {
-            fence,
-            slots,
-            names: SlotNames::none(),
-            asks: Vec::new(),
-        });
+        return Some(TicketReply::Held { fence, slots, names: SlotNames::none() });
     }
     match word {
         "waiting" => Some(TicketReply::Waiting),
