@@ -5,7 +5,7 @@ use std::time::Duration;
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_redis::node::refuse_too_much;
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, OneStep, Presence,
+    Abilities, BoxFuture, Bundles, Diagnosis, Examination, GuardedWrite, OneStep, Presence,
     Reading, SendsInPlace, Store, StoreError, Written, no_queues,
 };
 
@@ -18,14 +18,6 @@ impl Store for QuorumStore {
 
     fn first_reading(&self) -> Reading {
         self.first_reading
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        self.quorum.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.quorum.facts()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -95,6 +87,10 @@ impl Store for QuorumStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.snapshots(prefix))
+    }
+
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(async { Ok(self.quorum.diagnose().await) })
     }
 
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {

@@ -135,8 +135,8 @@ pub use seinpaal_proto::{
     OnMismatch, Permits, SlotNames, Slots, Ticket,
 };
 pub use seinpaal_store::{
-    Advice, BadGroup, CommandGroup, Contradiction, Examination, Fact, GuardedError, GuardedWrite,
-    Value,
+    Advice, BadGroup, CommandGroup, Contradiction, Diagnosis, Examination, Fact, GuardedError,
+    GuardedWrite, Value,
 };
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
