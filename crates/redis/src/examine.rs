@@ -10,7 +10,7 @@ use seinpaal_store::{
     examination::{found, found_in_queue, look_at, look_at_queue},
 };
 
-use super::{RedisStore, list::AT_ONCE, servers::Servers};
+use super::{RedisStore, list::AT_ONCE};
 
 /// How many queues are looked at at the same time. A look at a queue answers with four lists, where
 /// a look at a name answers with one.
@@ -18,9 +18,6 @@ const QUEUES_AT_ONCE: usize = AT_ONCE / 4;
 
 impl RedisStore {
     pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
-        if let Servers::Cluster(cluster) = &self.servers {
-            cluster.look_at_masters().await?;
-        }
         let mut examination = Examination::default();
         self.examine_names(most, &mut examination).await?;
         self.examine_queues(most, &mut examination).await?;

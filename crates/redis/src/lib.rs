@@ -15,10 +15,12 @@ mod bundle;
 #[doc(hidden)]
 pub mod cluster;
 mod connection;
+mod diagnose;
 mod endpoint;
 #[doc(hidden)]
 pub mod error;
 mod examine;
+mod greeting;
 mod head;
 #[doc(hidden)]
 pub mod keys;
@@ -35,7 +37,6 @@ pub mod reply;
 mod script;
 #[doc(hidden)]
 pub mod sentinel;
-mod server;
 mod servers;
 mod together;
 mod transport;
@@ -63,9 +64,9 @@ use self::{
     servers::{ExecutedAt, Servers},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
-    guarded::GuardedWrite, url::RestartGuard,
+    Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written, guarded::GuardedWrite,
+    url::RestartGuard,
 };
 
 /// The target of log events, named after the place where users of the crate `seinpaal` find this
@@ -163,14 +164,6 @@ impl Store for RedisStore {
         self.given_now().map_or(self.first_reading, Reading::take)
     }
 
-    fn advice(&self) -> Vec<Advice> {
-        self.servers.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.servers.facts()
-    }
-
     fn longest_ttl(&self) -> Option<Duration> {
         self.guard.map(RestartGuard::longest_ttl)
     }
@@ -239,6 +232,10 @@ impl Store for RedisStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.snapshots(prefix))
+    }
+
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(self.servers.diagnose())
     }
 
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
