@@ -130,10 +130,7 @@ fn a_node_of_a_cluster_used_as_one_server_is_78_and_says_what_to_write() {
 #[test]
 fn a_server_that_is_too_old_is_78_and_says_which_is_not() {
     let old = FakeServer::start(|words| match words[0].as_str() {
-        "INFO" => {
-            let text = "redis_version:6.0.16\r\nredis_mode:standalone\r\nrole:master\r\n";
-            FakeAnswer::Say(format!("${}\r\n{text}\r\n", text.len()).into_bytes())
-        }
+        "HELLO" => FakeAnswer::Say(b"%1\r\n+version\r\n+6.0.16\r\n".to_vec()),
         _ => FakeAnswer::AsUsual,
     });
     let (code, said) = refused(&old.url());
