@@ -150,6 +150,33 @@ fn a_right_that_is_missing_is_77_and_named() {
 }
 
 #[test]
+fn a_run_that_lacks_a_right_is_77_and_names_it() {
+    let world = World::redis();
+    let redis = world.redis.as_ref().unwrap();
+    let user = "ACL SETUSER app on >hush ~other:* &* +@all";
+    redis.say(&user.split(' ').collect::<Vec<_>>()).unwrap();
+    let store = format!("redis://app:hush@127.0.0.1:{}", redis.port());
+    let done = world.seinpaal(&["run", "-s", &store, "a", "true"]);
+    assert_eq!((done.code, done.err.lines().count()), (77, 1), "{done:?}");
+    assert!(done.err.contains("~seinpaal:*") && !done.err.contains("hush"), "{done:?}");
+}
+
+#[test]
+fn a_run_tells_of_risks_with_v_and_asks_nothing_without() {
+    let world = World::redis();
+    let asked = || world.redis.as_ref().unwrap().say(&["INFO", "commandstats"]).unwrap();
+    let quiet = world.seinpaal(&["run", "a", "true"]);
+    assert_eq!((quiet.code, quiet.err.as_str()), (0, ""), "{quiet:?}");
+    let stats = asked().join("\n");
+    for command in ["config", "subscribe", "info"] {
+        let is_asked = stats.contains(&format!("cmdstat_{command}"));
+        assert_eq!(is_asked, command == "subscribe", "{command}: {stats}");
+    }
+    let loud = world.seinpaal(&["run", "-v", "a", "true"]);
+    assert!(loud.code == 0 && loud.err.contains("nothing is kept on disk"), "{loud:?}");
+}
+
+#[test]
 fn a_clock_that_is_an_hour_off_is_told_and_endangers_nothing() {
     let clocks = Clocks::new().unwrap();
     assert!(clocks.can_be_set(), "faketime is missing: install it");
