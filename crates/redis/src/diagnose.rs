@@ -6,14 +6,15 @@ mod settings;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use redis::Value;
 use seinpaal_proto::{Inbox, time::Micros};
 
 pub(super) use self::rights::{of_subscribing, with_the_right_named};
 pub use self::settings::NOTHING_KEPT;
 use self::settings::ServerSettings;
 use super::{
-    error::LinkFailure,
-    greeting::{ServerInfo, ServerKind, accepted, field, read_time, text},
+    error::{self, LinkFailure},
+    greeting::{ServerInfo, ServerKind, field, read_time, text},
     keys::Keys,
     transport::Commands,
 };
@@ -53,7 +54,10 @@ pub(super) async fn diagnose(
     subject: &Subject<'_>,
 ) -> Result<Diagnosis, LinkFailure> {
     let sent = SystemTime::now();
-    let time = accepted(commands.send(&redis::cmd("TIME")).await?)?;
+    let time = commands.send(&redis::cmd("TIME")).await?;
+    if let Value::ServerError(refused) = &time {
+        return Err(error::of_server_at(refused, &subject.url.to_string()).into());
+    }
     let clock = of_clock(read_time(&time, subject.url)?, (sent, SystemTime::now()));
     // A server that hides INFO is not described, which the advice about rights says.
     let info = text(&commands.send(&redis::cmd("INFO")).await?);

@@ -117,14 +117,14 @@ fn hello(url: &RedisUrl) -> Cmd {
     hello
 }
 
-pub(super) fn info(section: &str) -> Cmd {
+fn info(section: &str) -> Cmd {
     let mut info = redis::cmd("INFO");
     info.arg(section);
     info
 }
 
 /// The answer, unless the server refuses.
-pub(super) fn accepted(answer: Value) -> CommandAnswer<Value> {
+fn accepted(answer: Value) -> CommandAnswer<Value> {
     answer.extract_error().map_err(CallError::from)
 }
 

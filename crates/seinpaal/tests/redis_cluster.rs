@@ -273,6 +273,20 @@ async fn ledgers_of_all_masters_are_examined_and_one_that_contradicts_itself_is_
 }
 
 #[tokio::test]
+async fn a_call_that_is_denied_names_the_right_that_is_missing() {
+    let cluster = RedisCluster::shared();
+    for node in cluster.nodes() {
+        let user = "ACL SETUSER guest on >s3cret ~other:* &* +@all";
+        node.say(&user.split(' ').collect::<Vec<_>>());
+    }
+    let url = cluster.url().replacen("://", "://guest:s3cret@", 1);
+    let client = Client::connect(&url, 1).await;
+    let error = client.ask("n", acquire(1)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+    assert!(error.to_string().contains("~seinpaal:*"), "{error}");
+}
+
+#[tokio::test]
 async fn a_setting_that_endangers_a_promise_is_found_at_whichever_master_it_is() {
     let cluster = RedisCluster::start();
     let client = Client::connect(&cluster.url(), 1).await;

@@ -40,7 +40,7 @@ const WISHED: [(&str, &str); 9] = [
     ("pubsub", "a waiter whose process is gone is served all the same, and delays the others"),
     ("scan", "names cannot be listed"),
     ("ping", "a connection that has died silently is not noticed"),
-    ("info", "version, mode, role and settings are not checked"),
+    ("info", "its settings are not checked"),
     ("eval", "a server whose scripts are flushed all the time cannot be used"),
     ("sunsubscribe", "subscriptions to names that are not used any more stay"),
     ("asking", "calls fail while a slot moves"),
