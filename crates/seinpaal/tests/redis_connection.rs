@@ -13,7 +13,7 @@ use std::{
 use redis::cmd;
 use requests::{Client, SECRET, acquire, is_granted, plain, refusal};
 use seinpaal::store::{Certainty, News, StoreErrorKind};
-use seinpaal_proto::{Reply, Ticket};
+use seinpaal_proto::Reply;
 use seinpaal_rig::{RedisServer, free_port};
 use tokio::time::timeout;
 
