@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, GuardedWrite, OneStep,
+    Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, GuardedWrite, OneStep,
     Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, no_queues,
 };
 
@@ -17,14 +17,6 @@ impl Store for QuorumStore {
 
     fn first_reading(&self) -> Reading {
         self.first_reading
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        self.quorum.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.quorum.facts()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -94,6 +86,10 @@ impl Store for QuorumStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.snapshots(prefix))
+    }
+
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(async { Ok(self.quorum.diagnose().await) })
     }
 
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {

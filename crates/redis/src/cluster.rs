@@ -12,8 +12,8 @@
 
 mod call;
 mod confirm;
+mod diagnose;
 mod ears;
-mod examine;
 mod failures;
 mod hash_slots;
 mod listening;
@@ -48,11 +48,8 @@ use self::{
 use super::{
     keys::{Keys, hash_slot_of},
     script::{EditLua, Script, Scripts, Wire},
-    server::ServerFindings,
 };
-use seinpaal_store::{
-    Advice, Certainty, Fact, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl,
-};
+use seinpaal_store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl};
 
 /// All nodes of a cluster, as one client uses them.
 pub(super) struct Cluster {
@@ -88,10 +85,8 @@ struct ClusterLinks {
     failed_looks: SharedFailures,
     nodes: Mutex<HashMap<NodeAddress, Arc<ClusterNode>>>,
     ears: Ears,
-    /// The look at the first node that answered.
-    first_look: OnceLock<ServerFindings>,
-    /// The last look at each master, or nothing before the first examination.
-    master_looks: Mutex<Vec<ServerFindings>>,
+    /// The clock of the first node that showed its map.
+    first_reading: OnceLock<Reading>,
     /// Wakeups may have been missed, so the session is to look again at everything.
     has_missed: AtomicBool,
     /// A ticket waits for a wakeup, so the links are tried.
@@ -112,8 +107,7 @@ impl Cluster {
         shared.look(0).await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let cluster = Self { shared, keeper };
-        cluster.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
-        let reading = cluster.shared.first_look.get().map(|look| look.reading);
+        let reading = cluster.shared.first_reading.get().copied();
         reading.map(|reading| (cluster, reading)).ok_or_else(no_reading)
     }
 
@@ -162,30 +156,10 @@ impl Cluster {
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let hash_slot = keys.first().map(|key| hash_slot_of(key)).unwrap_or_default();
         let call = ScriptCall { script, keys, arguments, room };
-        let done = self.shared.route(hash_slot, &NodeTask::Evaluate(&call)).await?;
-        Ok((done.answer, ExecutedOnNode(done.at)))
-    }
-
-    /// Advice about the cluster, and about how the URL uses it.
-    pub(super) fn advice(&self) -> Vec<Advice> {
-        let mut lines = self.shared.advice_about_nodes();
-        let Some(wanted) = self.shared.url.options.replicated else {
-            let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
-                        many as each master has replicas, prevents that";
-            lines.push(Advice::risk(line));
-            return lines;
-        };
-        let most = self.shared.map().most_replicas();
-        let line = format!(
-            "no master has more than {most} replicas, and replicated={wanted}: nothing is granted"
-        );
-        lines.extend((most < wanted).then(|| Advice::risk(line)));
-        lines
-    }
-
-    /// Facts about the node that was asked first, or about all masters once they were looked at.
-    pub(super) fn facts(&self) -> Vec<Fact> {
-        self.shared.facts_about_nodes()
+        match self.shared.route(hash_slot, &NodeTask::Evaluate(&call)).await {
+            Ok(done) => Ok((done.answer, ExecutedOnNode(done.at))),
+            Err(error) => Err(self.shared.with_the_right_named(hash_slot, error).await),
+        }
     }
 
     /// Learns from the replies which names need no wakeups any more.
@@ -252,8 +226,7 @@ impl ClusterLinks {
             failed_looks: SharedFailures::default(),
             nodes: Mutex::default(),
             ears: Ears::default(),
-            first_look: OnceLock::new(),
-            master_looks: Mutex::default(),
+            first_reading: OnceLock::new(),
             has_missed: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
             had_replicas: AtomicBool::new(false),

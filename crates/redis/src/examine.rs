@@ -10,9 +10,7 @@ use seinpaal_store::{
     examination::{found_in_queue, found_in_state, look_at_queue},
 };
 
-use super::{
-    RedisStore, decode, layout::StoredName, list::AT_ONCE, script::Script, servers::Servers,
-};
+use super::{RedisStore, decode, layout::StoredName, list::AT_ONCE, script::Script};
 
 /// How many bytes all that is stored of a name may have.
 const DUMP_ROOM: usize = 64 << 20;
@@ -23,9 +21,6 @@ const QUEUES_AT_ONCE: usize = AT_ONCE / 4;
 
 impl RedisStore {
     pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
-        if let Servers::Cluster(cluster) = &self.servers {
-            cluster.look_at_masters().await?;
-        }
         let mut examination = Examination::default();
         self.examine_names(most, &mut examination).await?;
         self.examine_queues(most, &mut examination).await?;

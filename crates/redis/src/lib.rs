@@ -16,11 +16,13 @@ pub mod cluster;
 mod connection;
 #[doc(hidden)]
 pub mod decode;
+mod diagnose;
 mod encode;
 mod endpoint;
 #[doc(hidden)]
 pub mod error;
 mod examine;
+mod greeting;
 mod head;
 #[doc(hidden)]
 pub mod keys;
@@ -37,7 +39,6 @@ mod replicas;
 mod script;
 #[doc(hidden)]
 pub mod sentinel;
-mod server;
 mod servers;
 mod transport;
 #[doc(hidden)]
@@ -68,8 +69,8 @@ use self::{
     servers::{ExecutedAt, Servers},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite,
+    Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite,
     url::RestartGuard,
 };
 
@@ -226,14 +227,6 @@ impl Store for RedisStore {
         self.given_now().map_or(self.first_reading, Reading::take)
     }
 
-    fn advice(&self) -> Vec<Advice> {
-        self.servers.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.servers.facts()
-    }
-
     fn longest_ttl(&self) -> Option<Duration> {
         self.guard.map(RestartGuard::longest_ttl)
     }
@@ -304,6 +297,10 @@ impl Store for RedisStore {
         Box::pin(self.snapshots(prefix))
     }
 
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(self.servers.diagnose())
+    }
+
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
         Box::pin(self.examine_ledgers(most))
     }
@@ -325,11 +322,7 @@ fn room_of(batch: &Batch) -> usize {
 }
 
 /// More requests than a batch may have are refused before anything is sent.
-///
-/// # Errors
-/// If there are too many.
-#[doc(hidden)]
-pub fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     if batch.requests.len() <= Batch::MOST {
         return Ok(());
     }

@@ -7,7 +7,7 @@
 #[doc(no_inline)]
 pub use redis::Value;
 use seinpaal_proto::{Inbox, Name};
-use seinpaal_store::{Advice, Fact, NewsSender, StoreError, url::RedisUrl};
+use seinpaal_store::{Diagnosis, NewsSender, StoreError, url::RedisUrl};
 
 use crate::{
     connection::Connection, endpoint::RedisEndpoint, link::ConnectOptions, open::keys_of,
@@ -15,9 +15,9 @@ use crate::{
 };
 #[doc(hidden)]
 pub use crate::{
+    diagnose::{NOTHING_KEPT, together},
     keys::Keys,
     link::ReadNews,
-    server::{NOTHING_KEPT, together},
 };
 
 /// A connection to one server, which may begin while the server is down, and is opened again
@@ -80,14 +80,12 @@ impl Node {
         self.connection.is_up()
     }
 
-    /// Advice about the server that is connected now.
-    pub fn advice(&self) -> Vec<Advice> {
-        self.connection.advice()
-    }
-
-    /// Facts about that server.
-    pub fn facts(&self) -> Vec<Fact> {
-        self.connection.facts()
+    /// Asks the server about itself.
+    ///
+    /// # Errors
+    /// If there is no connection, if a right is missing, or if no answer comes in time.
+    pub async fn diagnose(&self) -> Result<Diagnosis, StoreError> {
+        self.connection.diagnose().await
     }
 
     /// The key with the prefix of the URL. It must not begin with a brace or with `guard`, as the

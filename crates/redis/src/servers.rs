@@ -12,7 +12,7 @@ use super::{
     misconfigured,
     script::{Script, Scripts},
 };
-use seinpaal_store::{Advice, Fact, StoreError};
+use seinpaal_store::{Diagnosis, StoreError};
 
 /// How many bytes a page of `SCAN` may have: a thousand keys or a few more, of up to two thousand
 /// bytes each.
@@ -40,20 +40,11 @@ impl Servers {
         }
     }
 
-    /// Advice about the servers.
-    pub(super) fn advice(&self) -> Vec<Advice> {
+    /// Asks the servers about themselves, in a cluster each master.
+    pub(super) async fn diagnose(&self) -> Result<Diagnosis, StoreError> {
         match self {
-            Self::One { connection, .. } => connection.advice(),
-            Self::Cluster(cluster) => cluster.advice(),
-        }
-    }
-
-    /// Facts that the servers report about themselves. In a cluster they are about one node, until
-    /// all masters have been looked at.
-    pub(super) fn facts(&self) -> Vec<Fact> {
-        match self {
-            Self::One { connection, .. } => connection.facts(),
-            Self::Cluster(cluster) => cluster.facts(),
+            Self::One { connection, .. } => connection.diagnose().await,
+            Self::Cluster(cluster) => cluster.diagnose().await,
         }
     }
 

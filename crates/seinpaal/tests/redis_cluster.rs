@@ -280,14 +280,14 @@ async fn a_setting_that_endangers_a_promise_is_found_at_whichever_master_it_is()
     for at in masters.iter().copied() {
         let node = &cluster.nodes()[at];
         node.say(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
-        client.store.examine(0).await.unwrap();
-        let advice: Vec<_> = client.store.advice().iter().map(ToString::to_string).collect();
+        let diagnosis = client.store.diagnose().await.unwrap();
+        let advice: Vec<_> = diagnosis.advice.iter().map(ToString::to_string).collect();
         let named = format!(":{}/0: maxmemory-policy is allkeys-lru", node.port());
         let found: Vec<_> = advice.iter().filter(|line| line.contains("allkeys-lru")).collect();
         assert!(found.len() == 1 && found[0].contains(&named), "{named}: {advice:?}");
         node.say(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     }
-    let facts = client.store.facts();
+    let facts = client.store.diagnose().await.unwrap().facts;
     let counted = facts.iter().find(|fact| fact.what == "masters");
     assert_eq!(counted.map(|fact| fact.value.as_str()), Some(&*masters.len().to_string()));
 }

@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::store::{Certainty, Store, StoreError, StoreErrorKind};
+use seinpaal::{
+    Diagnosis,
+    store::{Certainty, Store, StoreError, StoreErrorKind},
+};
 use seinpaal_proto::{
     Batch, Fence, Inbox, Reply, Request,
     time::{MILLISECOND, SECOND},
@@ -239,20 +242,17 @@ async fn a_ledger_that_contradicts_itself_is_found_and_hides_no_other() {
 }
 
 #[tokio::test]
-async fn an_examination_tells_of_each_server_its_version_and_the_leaders_clock() {
+async fn a_diagnosis_tells_of_each_server_its_version_and_the_leaders_clock() {
     let client = Client::connect(&url("ensemble"), 1).await;
-    assert_eq!(client.store.advice(), [], "nobody was asked yet");
-    client.store.examine(0).await.unwrap();
-    let facts = client.store.facts();
+    let Diagnosis { facts, advice } = client.store.diagnose().await.unwrap();
     let fact = |what: &str| facts.iter().find(|fact| fact.what == what).unwrap().value.clone();
     assert!(fact("version").starts_with("ZooKeeper 3."), "{facts:?}");
     assert!(fact("servers").ends_with(" standalone") && !fact("clock").is_empty(), "{facts:?}");
-    let advice = client.store.advice();
     assert!(advice.len() == 1 && !advice[0].is_risk, "{advice:?}");
     // A second server that does not run.
     let two = url("ensemble").replacen("/store/", ",127.0.0.1:1/store/", 1);
     let client = Client::connect(&two, 2).await;
-    client.store.examine(0).await.unwrap();
-    let risks: Vec<_> = client.store.advice().into_iter().filter(|it| it.is_risk).collect();
+    let advice = client.store.diagnose().await.unwrap().advice;
+    let risks: Vec<_> = advice.into_iter().filter(|it| it.is_risk).collect();
     assert!(risks.len() == 1 && risks[0].text.contains("127.0.0.1:1"), "{risks:?}");
 }

@@ -118,7 +118,8 @@ end
 local function free_slots()
   if not free then
     local text = not is_fresh and call('hget', records, 'f')
-    free = text and slots_read(text) or { { 0, UNBOUNDED } }
+    local is_any_held = head.held > 0 or #freed > 0
+    free = text and slots_read(text) or not is_any_held and { { 0, UNBOUNDED } } or {}
     if #free == 0 then corrupt('the free slots') end
   end
   -- Joined here, so that a call that ends many tickets joins them once.
@@ -178,7 +179,8 @@ local kinds = {
         ticket.rank, ticket.priority, ticket.is_parked =
           tonumber(place), tonumber(more), standing == 'parked'
       end
-      return ticket
+      local is_whole = ticket.slots and #ticket.slots > 0 or ticket.priority
+      return is_whole and ticket or nil
     end,
     text = function(ticket)
       local standing = ticket.fence and 'vote' or ticket.is_parked and 'parked' or 'waiter'
@@ -240,19 +242,23 @@ end
 -- Gives the first members of the order that begin so, as the order will be after this call. Their
 -- numbers and ids have a fixed length, so that Lua sorts them as the server does in every locale.
 local function listed(start, most)
-  local found, pending = {}, 0
+  local found, touched = {}, 0
   for member, is_there in pairs(placed) do
-    pending = pending + 1
-    if is_there and sub(member, 1, #start) == start then found[#found + 1] = member end
-  end
-  if not is_fresh then
-    local kept = call('zrangebylex', order, '[' .. start, '(' .. start .. '~', 'limit', '0',
-      words(most + pending))
-    for _, member in ipairs(kept) do
-      if placed[member] == nil then found[#found + 1] = member end
+    if sub(member, 1, #start) == start then
+      touched = touched + 1
+      if is_there then found[#found + 1] = member end
     end
   end
-  table.sort(found)
+  local kept, added = {}, #found
+  if not is_fresh then
+    kept = call('zrangebylex', order, '[' .. start, '(' .. start .. '~', 'limit', '0',
+      words(most + touched))
+  end
+  for _, member in ipairs(kept) do
+    if #found == added + most then break end
+    if placed[member] == nil then found[#found + 1] = member end
+  end
+  if added > 0 then table.sort(found) end
   for i = #found, most + 1, -1 do found[i] = nil end
   return found
 end

@@ -42,6 +42,7 @@ end
 
 -- Gives how many permits a newcomer has to leave free: as many as the reachable waiters want.
 local function wanted_by_waiters()
+  if head.waiting == 0 then return 0 end
   if head.waiting > LISTED then return MOST_PERMITS end
   local wanted = 0
   for _, member in ipairs(listed('q', LISTED)) do

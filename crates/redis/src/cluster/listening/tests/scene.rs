@@ -194,6 +194,7 @@ impl LiveNode {
         }
         match words[0].as_str() {
             "HELLO" => "%1\r\n$5\r\nproto\r\n:3\r\n".to_owned(),
+            "TIME" => "*2\r\n$1\r\n1\r\n$1\r\n0\r\n".to_owned(),
             "CLUSTER" => self.hash_slots.clone(),
             "SSUBSCRIBE" | "SUNSUBSCRIBE" => {
                 let (what, channel) = (words[0].to_lowercase(), &words[1]);

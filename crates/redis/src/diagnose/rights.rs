@@ -1,10 +1,13 @@
-//! Finds the rights that a user lacks, when a connection is opened. Advice names each command and
-//! the cost of lacking it.
+//! Finds the rights that a user lacks. Advice names each command and the cost of lacking it.
 
-use redis::{Cmd, Value};
+use redis::{Pipeline, Value};
 
-use super::{LookedAt, ServerKind};
-use crate::{error, script::hash_of, transport::CallError};
+use super::{ServerKind, Subject};
+use crate::{
+    error::{self, LinkFailure},
+    script::hash_of,
+    transport::{CallError, Commands, ROOM},
+};
 use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 
 const SOURCE: &str = include_str!("../lua/rights.lua");
@@ -45,33 +48,30 @@ const WISHED: [(&str, &str); 9] = [
 
 /// The commands that ask for the rights. They need only rights that calls need in any case: on one
 /// server SCRIPT LOAD and EVALSHA, and in a cluster EVAL.
-pub(super) fn questions(subject: &LookedAt<'_>) -> Vec<Cmd> {
-    let (mut load, hash) = (redis::cmd("SCRIPT"), hash_of(SOURCE));
-    load.arg("LOAD").arg(SOURCE);
-    match subject.kind {
-        ServerKind::Server => vec![load, asking("EVALSHA", &hash, subject)],
-        ServerKind::Cluster => vec![asking("EVAL", SOURCE, subject)],
-    }
-}
-
-fn asking(command: &str, script: &str, subject: &LookedAt<'_>) -> Cmd {
-    let mut asking = redis::cmd(command);
+fn questions(subject: &Subject<'_>) -> Pipeline {
+    let mut all = redis::pipe();
     let (publish, listeners) = match subject.kind {
-        ServerKind::Server => ("publish", "numsub"),
-        ServerKind::Cluster => ("spublish", "shardnumsub"),
+        ServerKind::Server => {
+            all.cmd("SCRIPT").arg("LOAD").arg(SOURCE).cmd("EVALSHA").arg(hash_of(SOURCE));
+            ("publish", "numsub")
+        }
+        ServerKind::Cluster => {
+            all.cmd("EVAL").arg(SOURCE);
+            ("spublish", "shardnumsub")
+        }
     };
-    asking.arg(script).arg(0).arg(subject.keys.probe()).arg(subject.channel());
-    asking.arg(publish).arg(listeners).arg(words(subject));
-    asking
+    all.arg(0).arg(subject.keys.probe()).arg(subject.channel());
+    all.arg(publish).arg(listeners).arg(words(subject));
+    all
 }
 
-fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
+fn words(subject: &Subject<'_>) -> Vec<&'static str> {
     let mut words = vec!["scan", "ping", "info"];
     match subject.kind {
         ServerKind::Server => words.push("eval"),
         ServerKind::Cluster => words.extend(["sunsubscribe", "asking", "myid"]),
     }
-    if subject.is_replicated {
+    if subject.url.options.replicated.is_some() {
         words.push("wait");
     }
     words
@@ -79,12 +79,19 @@ fn words(subject: &LookedAt<'_>) -> Vec<&'static str> {
 
 /// Refuses a user who lacks a right that is needed. Otherwise gives advice about the rights that
 /// are only useful.
-pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Advice>, StoreError> {
-    for answer in answers {
+pub(super) async fn advice(
+    commands: &mut Commands,
+    subject: &Subject<'_>,
+) -> Result<Vec<Advice>, LinkFailure> {
+    let questions = questions(subject);
+    let answers = commands.send_all(&questions, 0, questions.len(), ROOM).await?;
+    for answer in &answers {
         match answer {
             // Another client flushed the scripts in between, so this user's rights stay unknown.
             Value::ServerError(refused) if refused.code() == "NOSCRIPT" => {}
-            Value::ServerError(refused) => return Err(error::of_server_at(refused, subject.shown)),
+            Value::ServerError(refused) => {
+                return Err(error::of_server_at(refused, &subject.url.to_string()).into());
+            }
             _ => {}
         }
     }
@@ -94,25 +101,29 @@ pub(super) fn judge(answers: &[Value], subject: &LookedAt<'_>) -> Result<Vec<Adv
         NEEDED.contains(&word.as_str()) || *word == "myid" || is_info(word, subject)
     };
     let needed: Vec<_> = denied.iter().filter(is_needed).map(String::as_str).collect();
-    if needed.is_empty() { Ok(advice(&denied, subject)) } else { Err(refusal(&needed, subject)) }
+    if needed.is_empty() {
+        Ok(wishes(&denied, subject))
+    } else {
+        Err(refusal(&needed, subject).into())
+    }
 }
 
 /// Returns whether a word is INFO, and INFO is needed: the restart guard recognizes a server's
 /// incarnation by it.
-fn is_info(word: &str, subject: &LookedAt<'_>) -> bool {
-    word == "info" && subject.is_guarded
+fn is_info(word: &str, subject: &Subject<'_>) -> bool {
+    word == "info" && subject.url.options.restart_guard.is_some()
 }
 
 fn read(answer: &Value) -> Vec<String> {
     redis::from_redis_value_ref(answer).unwrap_or_default()
 }
 
-fn refusal(needed: &[&str], subject: &LookedAt<'_>) -> StoreError {
+fn refusal(needed: &[&str], subject: &Subject<'_>) -> StoreError {
     let (commands, rights) = (needed.join(", ").to_uppercase(), rights(needed));
     let message = format!(
         "{}: this user may not run {commands} on our keys: allow it {rights} ~{}* (docs/internals/stores/redis.md has all that \
          is needed)",
-        subject.shown,
+        subject.url,
         subject.keys.prefix(),
     );
     StoreError::new(StoreErrorKind::Forbidden, Certainty::NotExecuted, message)
@@ -126,7 +137,7 @@ fn rights(words: &[&str]) -> String {
     words.iter().map(right).collect::<Vec<_>>().join(" ")
 }
 
-fn advice(denied: &[String], subject: &LookedAt<'_>) -> Vec<Advice> {
+fn wishes(denied: &[String], subject: &Subject<'_>) -> Vec<Advice> {
     let line = |&(word, cost): &(&str, &str)| {
         denied.iter().any(|denied| denied == word).then(|| {
             let channels = match word {
@@ -140,20 +151,31 @@ fn advice(denied: &[String], subject: &LookedAt<'_>) -> Vec<Advice> {
     WISHED.iter().filter_map(line).collect()
 }
 
-/// The error for a subscription that was refused. The server names the channel, which no person has
-/// ever written, so this error names the right that is missing.
-pub(crate) fn of_subscribing(
-    refused: CallError,
-    subject: &LookedAt<'_>,
-) -> Result<StoreError, CallError> {
+/// The error with the right in it that this user lacks, if the error is about a right. A script that
+/// was stopped for lack of a right does not always say at which command.
+pub(crate) async fn with_the_right_named(
+    error: StoreError,
+    commands: &mut Commands,
+    subject: &Subject<'_>,
+) -> StoreError {
+    if error.kind() != StoreErrorKind::Forbidden {
+        return error;
+    }
+    let Err(LinkFailure::Store(named)) = advice(commands, subject).await else { return error };
+    StoreError::new(error.kind(), error.certainty(), format!("{named} (it said: {error})"))
+}
+
+/// The failure of a subscription. The server names the channel, which no person has ever written, so
+/// this names the right that is missing.
+pub(crate) fn of_subscribing(refused: CallError, subject: &Subject<'_>) -> LinkFailure {
     if refused.code() != Some("NOPERM") {
-        return Err(refused);
+        return refused.into();
     }
     let message = format!(
         "{}: this user may not SUBSCRIBE to its inbox: allow it +subscribe &{} (docs/internals/stores/redis.md has all that is \
          needed)",
-        subject.shown,
+        subject.url,
         subject.channels(),
     );
-    Ok(StoreError::new(StoreErrorKind::Forbidden, Certainty::NotExecuted, message))
+    StoreError::new(StoreErrorKind::Forbidden, Certainty::NotExecuted, message).into()
 }
