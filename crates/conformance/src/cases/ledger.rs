@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch, Permits, Request,
-    Ticket, execute,
+    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch, Permits, RecentHolds,
+    Replies, Reply, Request, Ticket, execute,
 };
 
 use crate::{
@@ -83,7 +83,8 @@ impl PermitDice {
             20 => attach(one, self.0.choice(own.attaches).unwrap()),
             21 => detach(one),
             22 => give_up_attach(one, self.0.choice(own.attaches).unwrap()),
-            _ => Request::Inspect { rows: 5 },
+            // Which holders a store lists if there are more than it is asked for is nowhere said.
+            _ => Request::Inspect { rows: 64 },
         }
     }
 }
@@ -104,6 +105,19 @@ pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseS
         let asked = clients[who.min(2)].call(&batch).await;
         let mut everybody = Everybody(stage.harness().contact());
         let Ok(known) = execute(&mut state, &mut everybody, stage.now(), &batch);
-        assert_eq!(asked, known.replies, "seed {seed}, step {step}: {batch:#?}");
+        assert_eq!(plain(asked), plain(known.replies), "seed {seed}, step {step}: {batch:#?}");
     }
+}
+
+/// Replies without the times that are only for display. Redis keeps no time of a grant, and shows
+/// that of its fence.
+fn plain(mut replies: Replies) -> Replies {
+    for reply in &mut replies.replies {
+        if let Reply::Snapshot(seen) = reply {
+            seen.recent = RecentHolds::NONE;
+            seen.holders.iter_mut().for_each(|row| row.held_for = 0);
+            seen.waiters.iter_mut().for_each(|row| row.waiting_for = 0);
+        }
+    }
+    replies
 }
