@@ -33,7 +33,7 @@ impl Hand {
     /// The hand of a client, or that of somebody without an inbox.
     fn of(client: Option<&InboxClient>) -> Self {
         let inbox = client.map(InboxClient::inbox);
-        let mut source = source_of(inbox.unwrap_or(Inbox(random())));
+        let mut source = source_of(inbox.unwrap_or_else(|| Inbox(random())));
         let shared = source.ticket().series();
         let alone = (0..3).map(|_| source.ticket()).collect::<Vec<_>>();
         let tickets = (1..=3).map(|number| shared.ticket(number)).chain(alone).collect();
