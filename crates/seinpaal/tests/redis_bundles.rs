@@ -13,7 +13,7 @@ use seinpaal::{
     Seinpaal,
     store::{Certainty, Store, StoreErrorKind},
 };
-use seinpaal_proto::{Batch, Replies, Reply, Ticket};
+use seinpaal_proto::{Batch, Replies, Reply};
 use seinpaal_rig::RedisServer;
 use tokio::time::timeout;
 

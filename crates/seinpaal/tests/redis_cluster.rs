@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use requests::{Client, SECRET, acquire, is_granted, refusal, release};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
-use seinpaal_proto::{Configure, Limit, Reply, Request, Ticket};
+use seinpaal_proto::{Configure, Limit, Reply, Request};
 use seinpaal_rig::{RedisCluster, until};
 use tokio::time::timeout;
 

@@ -14,7 +14,7 @@ use std::{
 use redis::cmd;
 use requests::{Client, SECRET, acquire, is_granted, plain, refusal};
 use seinpaal::store::{Certainty, News, StoreErrorKind};
-use seinpaal_proto::{Reply, Ticket};
+use seinpaal_proto::Reply;
 use seinpaal_rig::{FakeAnswer, FakeServer, RedisServer, free_port};
 use tokio::time::timeout;
 
@@ -69,7 +69,7 @@ async fn tcp_with_user_password_and_database() {
     assert!(is_granted(&client.acquire("n", 1).await));
     let mut third = plain(&server.socket_url("?db=3")).await;
     let keys: u64 = cmd("DBSIZE").query_async(&mut third).await.unwrap();
-    assert_eq!(keys, 1);
+    assert_eq!(keys, 2, "the records of the name, and their order");
     wakeups_arrive(&url, &mut client, 10).await;
     assert!(!format!("{:?}", client.store).contains(SECRET));
 }

@@ -10,7 +10,7 @@ use redis::cmd;
 use requests::{Client, acquire, is_granted, plain};
 use seinpaal::Advice;
 use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::RedisStore, url::StoreUrl};
-use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request, Ticket};
+use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request};
 use seinpaal_rig::RedisServer;
 use seinpaal_rig::program;
 use tokio::{sync::mpsc, time::timeout};

@@ -13,7 +13,7 @@ use redis::cmd;
 use requests::{Client, is_granted, plain};
 use rustls::crypto::{CryptoProvider, ring};
 use seinpaal::store::{News, StoreErrorKind};
-use seinpaal_proto::{Reply, Ticket};
+use seinpaal_proto::Reply;
 use seinpaal_rig::RedisServer;
 use tokio::time::timeout;
 

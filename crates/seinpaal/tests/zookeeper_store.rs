@@ -227,7 +227,7 @@ async fn a_ledger_that_contradicts_itself_is_found_and_hides_no_other() {
     // One more record: the holder's entry is gone, and the head counts it.
     let mut record = Packer::new(BEGINNING);
     record.byte(NO_ENTRY);
-    record.id(1);
+    record.id(ticket(1).0);
     let record = record.into_bytes();
     let mut length = Packer::bare();
     length.number(record.len() as u64);

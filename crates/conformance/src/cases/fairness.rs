@@ -75,7 +75,11 @@ pub async fn ten_thousand_waiters_at_one_name_are_served_in_order(stage: &CaseSt
     const MANY: usize = 10_000;
     let client = stage.limited(0).await;
     let mut source = source_of(client.inbox());
-    let line: Vec<Ticket> = (0..MANY).map(|_| source.ticket()).collect();
+    // As a session draws them: as many of a series as a lease may have.
+    let series = std::iter::repeat_with(|| source.ticket().series());
+    let members = 1..=Batch::MOST_UNDER_A_LEASE as u32;
+    let tickets = series.flat_map(|series| members.clone().map(move |n| series.ticket(n)));
+    let line: Vec<Ticket> = tickets.take(MANY).collect();
     for some in line.chunks(Batch::MOST) {
         client.send(some.iter().map(|ticket| acquire(&want(*ticket))).collect()).await;
     }

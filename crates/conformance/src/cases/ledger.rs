@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch, Permits, Request,
-    Ticket, execute,
+    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, MemoryState, OnMismatch, Permits, RecentHolds,
+    Replies, Reply, Request, Ticket, execute,
 };
 
 use crate::{
@@ -33,7 +33,7 @@ impl Hand {
     /// The hand of a client, or that of somebody without an inbox.
     fn of(client: Option<&InboxClient>) -> Self {
         let inbox = client.map(InboxClient::inbox);
-        let mut source = source_of(inbox.unwrap_or(Inbox(random())));
+        let mut source = source_of(inbox.unwrap_or_else(|| Inbox(random())));
         let shared = source.ticket().series();
         let alone = (0..3).map(|_| source.ticket()).collect::<Vec<_>>();
         let tickets = (1..=3).map(|number| shared.ticket(number)).chain(alone).collect();
@@ -69,7 +69,7 @@ impl PermitDice {
         let hand = if self.0.u64(..4) == 0 { self.0.choice(all).unwrap() } else { own };
         let (one, other) =
             (*self.0.choice(&hand.tickets).unwrap(), *self.0.choice(&own.tickets).unwrap());
-        match self.0.u64(..26) {
+        match self.0.u64(..23) {
             0..=8 => Request::Acquire(self.acquire(other)),
             9..=11 => release(one),
             12 => release_slots(one, self.0.choice(["0", "1-2", "0,2-4"]).unwrap()),
@@ -82,8 +82,7 @@ impl PermitDice {
             19 => resume(),
             20 => attach(one, self.0.choice(own.attaches).unwrap()),
             21 => detach(one),
-            22 => give_up_attach(one, self.0.choice(own.attaches).unwrap()),
-            _ => Request::Inspect { rows: 5 },
+            _ => give_up_attach(one, self.0.choice(own.attaches).unwrap()),
         }
     }
 }
@@ -99,11 +98,30 @@ pub async fn a_random_history_is_answered_as_the_ledger_answers_it(stage: &CaseS
         );
         let who = dice.0.usize(..4);
         let hand = &hands[who];
-        let requests = (0..dice.0.usize(..5)).map(|_| dice.request(hand, &hands)).collect();
+        let mut requests: Vec<_> =
+            (0..dice.0.usize(..5)).map(|_| dice.request(hand, &hands)).collect();
+        // The tasks behind the requests of a batch do not wait for each other, so a store may answer
+        // an inspection last. Which rows it lists if there are more is nowhere said.
+        if dice.0.u64(..4) == 0 {
+            requests.push(Request::Inspect { rows: 64 });
+        }
         let batch = Batch { inbox: hand.inbox, ..clients[0].batch(requests) };
         let asked = clients[who.min(2)].call(&batch).await;
         let mut everybody = Everybody(stage.harness().contact());
         let Ok(known) = execute(&mut state, &mut everybody, stage.now(), &batch);
-        assert_eq!(asked, known.replies, "seed {seed}, step {step}: {batch:#?}");
+        assert_eq!(plain(asked), plain(known.replies), "seed {seed}, step {step}: {batch:#?}");
     }
+}
+
+/// Replies without the times that are only for display. Redis keeps no time of a grant, and shows
+/// that of its fence.
+fn plain(mut replies: Replies) -> Replies {
+    for reply in &mut replies.replies {
+        if let Reply::Snapshot(seen) = reply {
+            seen.recent = RecentHolds::NONE;
+            seen.holders.iter_mut().for_each(|row| row.held_for = 0);
+            seen.waiters.iter_mut().for_each(|row| row.waiting_for = 0);
+        }
+    }
+    replies
 }
