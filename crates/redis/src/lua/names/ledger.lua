@@ -245,7 +245,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   -- says so.
   function L.is_open(record)
     if not record.list and record.rows ~= '' then
-      local flags = string.byte(record.rows, 5)
+      local flags = string.byte(record.rows, 5) or 1
       if flags % 2 == 0 and flags % 16 < 8 then return true end
     end
     local series = string.sub(record.id, 1, 12)
