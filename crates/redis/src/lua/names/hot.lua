@@ -597,6 +597,11 @@ for name = 1, names do
     end
     flags = flags % 4
     if is_stated then flags = flags + 4 end
+    -- In a cluster a new name is at home where it is made.
+    if options % 4 >= 2 and not head then
+      texts = texts or {}
+      texts.m = call('cluster', 'myid') .. ' 0'
+    end
     head = pack(HEAD, VERSION, kind, flags, uses, limit, held, holders, waiting, top, clock, now, fence, bound,
       due, deadline, remembered)
     if waiting > 0 or shift > 0 or arrival >= clock then
