@@ -316,6 +316,7 @@ impl Reader<'_> {
             arrival: 0,
             front: Vec::new(),
         };
+        self.byte()?; // when the length of a hold was noted last
         if !self.0.is_empty() {
             (header.shift, header.arrival) = (self.number()?, self.number()?);
             header.front = self.0.to_vec();

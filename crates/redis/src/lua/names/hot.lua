@@ -43,13 +43,13 @@ for name = 1, names do
   local found = redis.pcall('hmget', key, 'h', own)
   local head, text = found[1], found[2]
   local version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
-    remembered = read(HEAD, head and #head >= HEAD_SIZE and head or NEW_HEAD)
+    remembered, noted = read(HEAD, head and #head >= HEAD_SIZE and head or NEW_HEAD)
   local shift, arrival, front, is_whole = 0, 0, nil, false
   if head then
     local size = #head
-    is_whole = waiting == 0 and (size == HEAD_SIZE or size == 96) or waiting > 0 and (size == 121 or sub(head, 97) == '-')
+    is_whole = waiting == 0 and (size == HEAD_SIZE or size == 97) or waiting > 0 and (size == 122 or sub(head, 98) == '-')
     if is_whole and size > HEAD_SIZE then shift, arrival = read('<dd', head, HEAD_SIZE + 1) end
-    if size == 121 then front = sub(head, 97) end
+    if size == 122 then front = sub(head, 98) end
   else
     is_whole = not found.err and call('exists', key, order) == 0
   end
@@ -78,8 +78,8 @@ for name = 1, names do
   -- Records that were changed and put away, as text: the only one, or all by their ids. Members that are
   -- to be added to the order and removed from it, and free slots for it.
   local only, texts, adds, removes, free
-  -- The limit that was stated while another one is pinned.
-  local stated
+  -- Fields of the hash that are to be written besides the header and the records.
+  local settings
   local first_id, has_written, is_order_new = own, false, not head
   -- Whether the call does nothing but grow the name.
   local grows = op ~= nil
@@ -104,13 +104,13 @@ for name = 1, names do
           key = key, order = order, now = now, steady = steady, asker = asker, guard = guard, shift = shift,
           version = VERSION, is_new = not head, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4,
           listens = options % 2 == 1, wall = wall, is_paused = flags % 2 == 1, is_named = false,
-          arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = {}, kind = 0, uses = uses,
+          arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = settings or {}, kind = 0, uses = uses,
           limit = 0, held = 0, holders = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
           deadline = deadline, remembered = 0, is_pinned = is_pinned, is_stated = false, progress = false,
           is_order_new = false, grows = true, add_rare = add_rare,
         }
         L.progress = L
-        texts = L.texts
+        texts, settings = L.texts, L.settings
         if only then texts[first_id], only = only, nil end
         L.known[first_id] = text or false
         local scan = 26
@@ -123,8 +123,8 @@ for name = 1, names do
         add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
         if due <= steady then add_rare(L, 'expire') end
       end
-      L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
-        kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated
+      L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.noted, L.is_stated =
+        kind, limit, held, holders, waiting, top, fence, bound, due, remembered, noted, is_stated
       L.is_order_new = L.is_order_new or is_order_new
       L.has_written = L.has_written or has_written
       if is_request and task ~= 'serve' then
@@ -133,10 +133,10 @@ for name = 1, names do
       end
       if arrival > L.arrival then L.arrival = arrival end
       if notifications then L.earlier, notifications = notifications, nil end
-      local ok, got = pcall(L.run, task, argument, at - 16, to, stated, free, adds, removes)
-      stated, free, adds, removes = nil, nil, nil, nil
-      kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated =
-        L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
+      local ok, got = pcall(L.run, task, argument, at - 16, to, free, adds, removes)
+      free, adds, removes = nil, nil, nil
+      kind, limit, held, holders, waiting, top, fence, bound, due, remembered, noted, is_stated =
+        L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.noted, L.is_stated
       arrival = L.arrival
       if not ok then
         refusal, is_over = L.refusal_of(got), true
@@ -214,7 +214,12 @@ for name = 1, names do
             -- A limit that is set, or is the first one, stays stated even if this request is refused.
             if is_new and (rule == 3 or in_force ~= limit) then
               is_stated = true
-              if is_pinned then stated = asked else limit = in_force end
+              if is_pinned then
+                settings = settings or {}
+                settings.s = pack('<I4', asked)
+              else
+                limit = in_force
+              end
             end
             local slot = top
             if permits > in_force - held then
@@ -242,7 +247,8 @@ for name = 1, names do
               if not is_pinned then
                 is_stated, limit = true, in_force
               elseif is_new then
-                is_stated, stated = true, asked
+                is_stated, settings = true, settings or {}
+                settings.s = pack('<I4', asked)
               end
               local about, more, row_flags = sub(argument, about_at, to), '', 0
               if #tail < first_row then
@@ -298,7 +304,8 @@ for name = 1, names do
               if not is_pinned then
                 is_stated, limit = true, in_force
               elseif is_new then
-                is_stated, stated = true, asked
+                is_stated, settings = true, settings or {}
+                settings.s = pack('<I4', asked)
               end
               local about, more, row_flags = sub(argument, about_at, to), '', 1
               if #tail < first_row then
@@ -339,8 +346,7 @@ for name = 1, names do
           end
         end
       elseif op == 2 or op == 4 then
-        -- Release or prove one ticket. Anything unusual about it is left to the functions. So is a release
-        -- that begins a second, which notes how long the hold took.
+        -- Release or prove one ticket. Anything unusual about it is left to the functions.
         local number = read('<I4', argument, at)
         local row = first_row
         local its_number, row_flags, more, permits, its_fence, slot, after
@@ -361,9 +367,14 @@ for name = 1, names do
             if steady + ttl < earliest then earliest = steady + ttl end
             reply = pack('<BdI2BdI2I4I4I2', 13, ttl, 1, 1, its_fence, 1, slot, slot + permits - 1, 0)
           end
-        elseif to > at + 3 or now % 1000000 < now - wall then
+        elseif to > at + 3 then
           task = 'release' -- of some slots
         else
+          local second = math.floor(now / 1000000) % 256
+          if second ~= noted then
+            noted, settings = second, settings or {}
+            settings.r = with_length(call('hget', key, 'r'), now - its_fence)
+          end
           tail = after + more > #tail and sub(tail, 1, row - 1) or sub(tail, 1, row - 1) .. sub(tail, after + more)
           local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
           members, digest = members - 1, (digest - mixed * (mixed * mixed % 16777216)) % 281474976710656
@@ -599,17 +610,17 @@ for name = 1, names do
     if is_stated then flags = flags + 4 end
     -- In a cluster a new name is at home where it is made.
     if options % 4 >= 2 and not head then
-      texts = texts or {}
-      texts.m = call('cluster', 'myid') .. ' 0'
+      settings = settings or {}
+      settings.m = call('cluster', 'myid') .. ' 0'
     end
     head = pack(HEAD, VERSION, kind, flags, uses, limit, held, holders, waiting, top, clock, now, fence, bound,
-      due, deadline, remembered)
+      due, deadline, remembered, noted)
     if waiting > 0 or shift > 0 or arrival >= clock then
       head = head .. pack('<dd', shift, arrival) .. (waiting > 0 and (front or '-') or '')
     end
 
     local refused
-    local fields = only and not texts and not stated or { 'h', head }
+    local fields = only and not texts and not settings or { 'h', head }
     if fields == true then
       refused = redis.pcall('hset', key, 'h', head, first_id, only)
     else
@@ -618,9 +629,9 @@ for name = 1, names do
         fields[#fields + 1] = id
         fields[#fields + 1] = record
       end
-      if stated then
-        fields[#fields + 1] = 's'
-        fields[#fields + 1] = pack('<I4', stated)
+      for field, value in pairs(settings or {}) do
+        fields[#fields + 1] = field
+        fields[#fields + 1] = value
       end
       refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
     end

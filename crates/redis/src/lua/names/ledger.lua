@@ -36,8 +36,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   end
 
   -- Writes what the straight path has left to be written, and does one thing.
-  function L.run(task, argument, at, to, stated, free, adds, removes)
-    if stated then L.settings.s = struct.pack('<I4', stated) end
+  function L.run(task, argument, at, to, free, adds, removes)
     for i = 1, free and #free or 0 do L.add(free[i]) end
     for i = 2, adds and #adds or 0, 2 do L.add(adds[i]) end
     for i = 1, removes and #removes or 0 do L.remove(removes[i]) end
@@ -772,7 +771,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)
     return struct.pack(HEAD, L.version, L.kind, flags, L.uses, L.limit, L.held, L.holders, L.waiting, L.top,
-      L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered) .. trailer
+      L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered, L.noted) .. trailer
   end
 
   function L.write(is_idle)
