@@ -20,7 +20,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
   end
   local L = {
     key = KEYS[2 * index - 1], order = KEYS[2 * index], now = now, asker = asker, guard = guard,
-    listens = options % 2 == 1, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4, version = VERSION,
+    is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4, version = VERSION,
     progress = progress, add_rare = add_rare, records = {}, texts = {}, known = {}, settings = {},
     grows = false,
   }

@@ -103,7 +103,7 @@ for name = 1, names do
         L = {
           key = key, order = order, now = now, steady = steady, asker = asker, guard = guard, shift = shift,
           version = VERSION, is_new = not head, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4,
-          listens = options % 2 == 1, wall = wall, is_paused = flags % 2 == 1, is_named = false,
+          wall = wall, is_paused = flags % 2 == 1, is_named = false,
           arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = settings or {}, kind = 0, uses = uses,
           limit = 0, held = 0, holders = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
           deadline = deadline, remembered = 0, is_pinned = is_pinned, is_stated = false, progress = false,
@@ -174,8 +174,8 @@ for name = 1, names do
         if record then
           tail, first_row = sub(record, tail_at), about_size + 1
           if record_flags > 0 then
-            first_row = first_row + (record_flags >= 4 and 2 + read('<I2', tail, first_row) or 0)
-              + (record_flags % 2 == 1 and 26 or 0) + (record_flags % 4 >= 2 and 8 or 0)
+            first_row = first_row + (record_flags >= 2 and 2 + read('<I2', tail, first_row) or 0)
+              + (record_flags % 2 == 1 and 26 or 0)
           end
         end
       end
@@ -271,12 +271,6 @@ for name = 1, names do
                 ends, ends_wall = clock + ttl, now + ttl
                 if steady + ttl < earliest then earliest = steady + ttl end
               end
-              if options % 2 == 0 then
-                -- The client does not listen yet.
-                tail = sub(tail, 1, first_row - (record_flags % 4 >= 2 and 9 or 1)) .. pack('<d', now + 2000000)
-                  .. sub(tail, first_row)
-                if record_flags % 4 < 2 then record_flags, first_row = record_flags + 2, first_row + 8 end
-              end
               held, holders = held + permits, holders + 1
               fence = fence < now and now or fence + 1
               local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
@@ -326,13 +320,9 @@ for name = 1, names do
               local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
               local part = pack('<dddBB', clock + waiter_ttl, now + waiter_ttl,
                 mixed * (mixed * mixed % 16777216) % 281474976710656, 1, 0)
-              -- A client that does not listen yet counts as listening for two seconds.
-              if options % 2 == 0 then part = part .. pack('<d', now + 2000000) end
-              local part_at = first_row - (record_flags % 4 >= 2 and 8 or 0)
-              tail = sub(tail, 1, part_at - 1) .. part .. sub(tail, first_row)
+              tail = sub(tail, 1, first_row - 1) .. part .. sub(tail, first_row)
                 .. pack(ROW, number, row_flags, #more, permits, rank, 0) .. more
-              record_flags = record_flags - record_flags % 4 + (options % 2 == 0 and 3 or 1)
-              first_row = part_at + #part
+              record_flags, first_row = record_flags + 1, first_row + 26
               if margin > waiter_ttl / 2 then margin = math.floor(waiter_ttl / 2) end
               if margin < bound then bound = margin end
               if steady + waiter_ttl < earliest then earliest = steady + waiter_ttl end
@@ -409,10 +399,10 @@ for name = 1, names do
               local its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest, its_members, its_listed,
                 its_flags, its_about, part_at = read(RECORD, record)
               part_at = part_at + its_about
-              if its_flags >= 4 then part_at = part_at + 2 + read('<I2', record, part_at) end
+              if its_flags >= 2 then part_at = part_at + 2 + read('<I2', record, part_at) end
               local channel = (options % 4 >= 2 and key .. ':inbox:' or string.match(key, '^[^{]*') .. 'inbox:')
                 .. string.format(string.rep('%02x', 16), string.byte(its_inbox, 1, 16))
-              local is_there = its_flags % 4 == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
+              local is_there = its_flags % 2 == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
                 and call('pubsub', options % 4 >= 2 and 'shardnumsub' or 'numsub', channel)[2] > 0
               if is_there then
                 local w_ends, w_wall, w_digest, w_members, passed_over, rows_at = read('<dddBB', record, part_at)
@@ -483,8 +473,8 @@ for name = 1, names do
           refusal = 'SEINPAALARGUMENT a renewal'
         elseif of_waiters > 0 and record_flags % 2 == 0 then
           reply = '\12'
-        elseif of_waiters > 0 and (record_flags % 4 >= 2 or options % 2 == 0 or mine) then
-          task = 'renew_waiters' -- whether the client listens has changed, or may have
+        elseif of_waiters > 0 and mine then
+          task = 'renew_waiters'
         elseif of_waiters > 0 then
           local _, _, w_digest, w_members, passed_over = read('<dddBB', tail, first_row - 26)
           if w_members ~= its_members or w_digest ~= its_digest or passed_over > 0 or inbox ~= asker then

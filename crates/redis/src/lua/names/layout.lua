@@ -35,9 +35,8 @@ local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4I4dddddddB', 81
 -- lease's tickets, their number, the bound under which the order lists the record (0 if it does
 -- not), flags, the bytes of about.
 local RECORD, RECORD_SIZE = '<c16dddI4ddBdBI2', 72
--- Then: about; if bit 4 of the flags is set, the size (I2) of the reasons of tickets that were not simply
--- released, and these, ascending; WAITING if bit 1 is set; if bit 2 is set, until when a client that does not listen yet counts as
--- listening; and the rows.
+-- Then: about; if bit 2 of the flags is set, the size (I2) of the reasons of tickets that were not simply
+-- released, and these, ascending; WAITING if bit 1 is set; and the rows.
 -- A reason is '<I4B'. WAITING is the lease of the series' waiters, '<dddBB': its two ends, digest, number
 -- of waiters, of those passed over.
 

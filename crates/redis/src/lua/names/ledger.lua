@@ -73,7 +73,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   function L.new_record(id)
     return {
       id = id, inbox = L.asker, ends = 0, ends_wall = 0, ttl = 0, last = 0, till = 0, digest = 0,
-      members = 0, listed = 0, about = '', reasons = '', waiting = false, grace = 0,
+      members = 0, listed = 0, about = '', reasons = '', waiting = false,
       rows = '', list = nil, is_changed = false,
     }
   end
@@ -83,11 +83,11 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     local it, flags, about, at = { id = id, is_changed = false }
     it.inbox, it.ends, it.ends_wall, it.ttl, it.last, it.till, it.digest, it.members, it.listed, flags,
       about, at = struct.unpack(RECORD, text)
-    it.grace, it.waiting = 0, false
+    it.waiting = false
     it.about = string.sub(text, at, at + about - 1)
     at = at + about
     it.reasons = ''
-    if flags >= 4 then
+    if flags >= 2 then
       local reasons
       reasons, at = struct.unpack('<I2', text, at)
       it.reasons = string.sub(text, at, at + reasons - 1)
@@ -98,8 +98,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
       w.ends, w.ends_wall, w.digest, w.members, w.passed_over, at = struct.unpack('<dddBB', text, at)
       it.waiting = w
     end
-    if flags % 4 >= 2 then it.grace, at = struct.unpack('<d', text, at) end
-    if flags > 7 or at > #text + 1 or #it.reasons % 5 > 0 then L.damaged('a record cannot be read') end
+    if flags > 3 or at > #text + 1 or #it.reasons % 5 > 0 then L.damaged('a record cannot be read') end
     it.rows = string.sub(text, at)
     return it
   end
@@ -224,12 +223,11 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   function L.text_of(record)
     local flags, waiting, more = 0, record.waiting, ''
-    if record.reasons ~= '' then flags, more = 4, struct.pack('<I2', #record.reasons) .. record.reasons end
+    if record.reasons ~= '' then flags, more = 2, struct.pack('<I2', #record.reasons) .. record.reasons end
     if waiting then
       flags, more = flags + 1, more .. struct.pack('<dddBB', waiting.ends, waiting.ends_wall, waiting.digest, waiting.members,
         waiting.passed_over)
     end
-    if record.grace > L.now then flags, more = flags + 2, more .. struct.pack('<d', record.grace) end
     return struct.pack(RECORD, record.inbox, record.ends, record.ends_wall, record.ttl, record.last, record.till,
       record.digest, record.members, record.listed, flags, #record.about)
       .. record.about .. more .. L.write_rows(record)
@@ -448,11 +446,10 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     return L.settles
   end
 
-  -- Whether the client of a record can be reached. The one that asks is there. One that has said that
-  -- it does not listen yet counts as listening for two seconds.
+  -- Whether the client of a record can be reached. The one that asks is there.
   function L.listens(record)
     local inbox = record.inbox
-    if inbox == L.asker or record.grace > L.now or L.is_moving then return true end
+    if inbox == L.asker or L.is_moving then return true end
     if L.contacts[inbox] == nil then
       local count = L.is_sharded and 'shardnumsub' or 'numsub'
       L.contacts[inbox] = redis.call('pubsub', count, L.channel_of(inbox))[2] > 0 or L.is_settling()

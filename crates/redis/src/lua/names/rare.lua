@@ -164,17 +164,11 @@ local function add_rare(L, part)
       return want
     end
 
-    -- Notes whether the client of a record listens yet. Until then it counts as listening.
-    function L.hear(record)
-      record.grace = L.listens and 0 or L.now + 2000000
-    end
-
     -- Puts a waiter under the lease of its series' waiters, and renews that lease. One step of the clock
     -- must not take more than half of it.
     function L.stand_in_line(row, want)
       L.join(row, want.waiter_ttl, math.min(want.margin, math.floor(want.waiter_ttl / 2)))
       L.extend(row.record.waiting, want.waiter_ttl, L.bound)
-      L.hear(row.record)
     end
 
     -- Answers a request whose ticket is known. A waiter keeps its rank; one that was passed over returns
@@ -421,7 +415,6 @@ local function add_rare(L, part)
         return '\11'
       end
       L.extend(lease, ttl, margin)
-      L.hear(record)
       local first
       for _, row in ipairs(L.rows_of(record)) do
         if row.waits and (not first or row.rank < first.rank) then first = row end
