@@ -70,8 +70,7 @@ use self::{
 };
 use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, OneStep, Presence, Reading,
-    Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite,
-    url::RestartGuard,
+    Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite, url::RestartGuard,
 };
 
 /// The target of log events, named after the place where users of the crate `seinpaal` find this

@@ -47,8 +47,7 @@ use self::{
 };
 use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Diagnosis, Examination, Fact, GuardedWrite, NewsSender, OneStep,
-    Presence, Reading, Store, StoreError, Written, boottime, no_queues,
-    url::ZookeeperUrl,
+    Presence, Reading, Store, StoreError, Written, boottime, no_queues, url::ZookeeperUrl,
 };
 
 /// The target under which events are logged. It is the path by which users of the crate `seinpaal`

@@ -87,8 +87,7 @@ impl SharedDriver {
         let ended = Instant::now();
         self.pause_until = (ended - started > LONG).then_some(ended + PAUSE);
         let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
-        self.driver.has_work()
-            || self.driver.next_timeout_of_task().is_some_and(is_sooner)
+        self.driver.has_work() || self.driver.next_timeout_of_task().is_some_and(is_sooner)
     }
 }
 

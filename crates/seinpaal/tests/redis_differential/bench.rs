@@ -252,9 +252,10 @@ impl Bench {
         let mut all = redis::pipe();
         all.cmd("HGETALL").arg(KEY).cmd("ZRANGE").arg(&order).arg(0).arg(-1);
         all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(&order);
-        let (fields, order, left, order_left): (Vec<(Vec<u8>, Vec<u8>)>, Vec<Vec<u8>>, i64, i64) =
+        type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+        let (fields, members, left, order_left): (Pairs, Vec<Vec<u8>>, i64, i64) =
             all.query_async(&mut self.observer).await.unwrap();
-        let (fields, order) = (fields.into_iter().collect(), order.into_iter().collect());
+        let (fields, order) = (fields.into_iter().collect(), members.into_iter().collect());
         (StoredName { fields, order }, [left, order_left])
     }
 
@@ -354,7 +355,7 @@ impl Listed {
         });
         Self {
             head,
-            leases: state.leases().cloned().map(|lease| Lease { ttl: 0, ..lease }).collect(),
+            leases: state.leases().map(|lease| Lease { ttl: 0, ..*lease }).collect(),
             entries: state.entries().cloned().map(|entry| Entry { since: 0, ..entry }).collect(),
             memories: state.memories().cloned().collect(),
         }

@@ -32,8 +32,7 @@ fn changed(line: &str, change: Change) -> Option<String> {
             let is_closed = code.matches('(').count() == code.matches(')').count()
                 && !code.trim_end().ends_with([',', '=', '.', '{'])
                 && !code.trim_start().starts_with(['.', '}', ')']);
-            (is_whole && is_statement && is_closed && !code.contains("return"))
-                .then(|| String::new())
+            (is_whole && is_statement && is_closed && !code.contains("return")).then(String::new)
         }
         Change::Negated => {
             let pairs = [
