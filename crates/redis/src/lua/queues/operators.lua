@@ -1,0 +1,131 @@
+-- The requests of operators.
+
+if has_operators then
+local function add_operators()
+  -- Forgets the key of a job that is cancelled, so that it may be pushed again.
+  local function forget_key_of(job)
+    local known = job.key ~= '' and L.read('k' .. job.key)
+    if not known or sub(known, 9) ~= job.id then return end
+    keys = keys - 1
+    place('t' .. pack('>I8', (read('<d', known))) .. job.key, false)
+    fields['k' .. job.key] = false
+  end
+
+  local function remove_waiting(job)
+    if job.state == 'd' then
+      delayed = delayed - 1
+      place('d' .. pack('>I8', job.at) .. job.id, false)
+    else
+      L.leave_ready(job, false)
+    end
+    L.remove_job(job.id)
+  end
+
+  -- Takes a dead job out of the order, or gives nil.
+  local function take_dead(id)
+    local job = L.read('i' .. id) and L.job(id)
+    if not job or job.state ~= 'x' then return nil end
+    dead = dead - 1
+    place('x' .. id, false)
+    return job
+  end
+
+  -- Cancel: removes a job that is not dead. With the option, spares one that is active.
+  L[8] = function(at)
+    local id, spares_active = read('<c8B', argument, at)
+    local job, it = L.read('i' .. id) and L.job(id), L.attempt(id)
+    if not job or job.state == 'x' or it and spares_active == 1 then return '\11' end
+    forget_key_of(job)
+    if it then
+      L.notify(it.inbox, id .. it.fence .. 'l')
+      L.stop(it)
+      L.remove_job(id)
+      return '\10a'
+    end
+    remove_waiting(job)
+    return '\10' .. job.state
+  end
+
+  -- Retry: puts a dead job at the end of the line, with all its attempts before it.
+  L[9] = function(at)
+    local job = take_dead(sub(argument, at, at + 7))
+    if not job then return '\11' end
+    job.state, job.at, job.attempts, job.rank = 'r', 0, 0, L.next_number() - job.priority * 60000000
+    L.put_back(job, 0)
+    return '\12'
+  end
+
+  -- Delete: forgets a dead job.
+  L[10] = function(at)
+    local job = take_dead(sub(argument, at, at + 7))
+    if not job then return '\11' end
+    L.remove_job(job.id)
+    return '\13'
+  end
+
+  -- Purge: removes all dead jobs (x), or all that are ready or delayed, as many as one call may. The client
+  -- asks again, so what is left is no work for others.
+  L[11] = function(at)
+    local is_dead, removed, had_backlog = sub(argument, at, at) == 'x', 0, has_backlog
+    while true do
+      local band = open > 0 and 'o' or ready > 0 and 'g' or delayed > 0 and 'd'
+      if is_dead then band = dead > 0 and 'x' end
+      if not band or not L.has_work() then
+        has_backlog = had_backlog
+        return pack('<BI4B', 14, removed, band and 1 or 0)
+      end
+      local id = sub(L.first(band, '64') or L.refuse('SEINPAALCORRUPT a job that is counted is not there'), -8)
+      if is_dead then
+        take_dead(id)
+        L.remove_job(id)
+      else
+        local job = L.job(id)
+        forget_key_of(job)
+        remove_waiting(job)
+      end
+      removed = removed + 1
+    end
+  end
+
+  -- Opens groups that were full and have room now, after their limit was changed. What one call leaves over, the
+  -- next goes on with behind the last group that was looked at.
+  function L.reopen_groups()
+    for _ = 1, 256 do
+      if pages[103] ~= nil then flush() end -- g
+      local member = call('zrangebylex', order, '(g' .. reopen .. '\1', '[g\255', 'limit', '0', '1')[1]
+      if not member then
+        reopen = false
+        return
+      end
+      local group = L.group(sub(member, 2, -18))
+      if group.front == '' then
+        if not L.has_work() then return end
+        L.put_group(group)
+      end
+      reopen = group.name
+    end
+    has_backlog = true
+  end
+
+  -- Configure: l the limit of active jobs, g that of each group; p a pause with its reason, r its end. A lower
+  -- limit ends no attempt.
+  L[12] = function(at, to)
+    local what, value = sub(argument, at, at), sub(argument, at + 1, to)
+    if what == 'p' or what == 'r' then
+      is_paused = what == 'p'
+      fields.r = is_paused and value
+    else
+      local most = read('<I4', value)
+      if most > 1000000000 and most < NONE then L.refuse('SEINPAALARGUMENT a limit') end
+      if what == 'l' then
+        limit = most
+      else
+        group_limit, reopen = most, ''
+        L.reopen_groups()
+      end
+    end
+    return pack('<BI4I4', 15, limit, group_limit)
+  end
+end
+add_operators()
+end
