@@ -1,29 +1,13 @@
 //! Prints random histories of names, executed by the Rust ledger: requests in the packed form, the
 //! answers and notifications that are right, and the state after each call. See ../replay.py.
 use seinpaal_proto::*;
+use trace::*;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-struct Rng(u64);
-impl Rng {
-    fn next(&mut self) -> u64 { self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15); let mut z = self.0; z = (z ^ (z >> 30)).wrapping_mul(0xbf58476d1ce4e5b9); z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb); z ^ (z >> 31) }
-    fn below(&mut self, n: u64) -> u64 { self.next() % n }
-    fn one_in(&mut self, n: u64) -> bool { self.below(n) == 0 }
-    fn of<T: Copy>(&mut self, list: &[T]) -> T { list[self.below(list.len() as u64) as usize] }
-}
-struct Ears<'a>(&'a BTreeMap<u128, bool>, Option<u64>);
-impl Contacts for Ears<'_> {
-    fn contact(&mut self, inbox: Inbox) -> Contact { if self.0.get(&inbox.0).copied().unwrap_or(false) { Contact::Listening } else { Contact::Silent } }
-    fn guarded_for(&mut self) -> Option<u64> { self.1 }
-}
-fn hex(b: &[u8]) -> String { b.iter().map(|x| format!("{x:02x}")).collect() }
 struct Client { inbox: u128, series: u128, ttl: u64, numbers: BTreeMap<u128, u32>, about: String, drawn: u64 }
 const PLACE: u128 = 0x7fff_ffff;
-const UNBOUNDED: u64 = 1 << 53;
-fn f(b: &mut Vec<u8>, v: u64) { b.extend((v as f64).to_le_bytes()) }
 fn id(b: &mut Vec<u8>, t: u128) { b.extend(&t.to_be_bytes()) }
 fn home(b: &mut Vec<u8>, t: Ticket) { id(b, t.series().0); u(b, t.number()) }
-fn u(b: &mut Vec<u8>, v: u32) { b.extend(v.to_le_bytes()) }
-fn text(b: &mut Vec<u8>, s: &str) { b.extend((s.len() as u16).to_le_bytes()); b.extend(s.as_bytes()) }
 fn cause(c: Cause) -> u8 { match c { Cause::Released => 0, Cause::Cancelled => 1, Cause::Expired => 2, Cause::Evicted => 3, Cause::TooMany => 4, Cause::Attached => 5 } }
 fn pairs(b: &mut Vec<u8>, s: &Slots) { for (x, y) in s.ranges() { u(b, *x); u(b, *y); } }
 fn slots(b: &mut Vec<u8>, s: &Slots) { b.extend((s.ranges().len() as u16).to_le_bytes()); pairs(b, s) }

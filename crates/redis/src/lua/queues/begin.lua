@@ -81,7 +81,7 @@ local has_time = due <= steady or forget_at <= now
 local has_written, has_backlog = false, false
 -- How many ends, due jobs, calls and removals the call may handle; bytes of payload and rows that it may answer with;
 -- attempts that it may renew.
-local work, room, rows, renewals = 128, 1048576, 512, 1000
+local work, room, rows_left, renewals = 128, 1048576, 512, 1000
 -- The functions of the parts; and what they send: payloads of jobs, and notifications.
 local L, payloads, notifications = {}, {}, {}
 

@@ -91,8 +91,8 @@ local function add_jobs()
   end
 
   function L.open_job(group, where)
-    group.front, open = place, open + 1
-    place('o' .. place, true)
+    group.front, open = where, open + 1
+    place('o' .. where, true)
   end
 
   function L.shut(group)

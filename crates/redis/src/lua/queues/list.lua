@@ -19,13 +19,13 @@ local function add_lists()
   -- last. Ready jobs stand in two bands, that of the open ones comes last. The server gives payloads only as a
   -- whole, so their lengths count.
   local function page(at, rows, with_payload)
-    local told, left = {}, min(rows, rows)
+    local told, left = {}, min(rows, rows_left)
     while left > 0 and at ~= '' do
       local letter, wanted = byte(at), left
       if pages[letter] ~= nil then flush() end
-      local members = call('zrangebylex', order, '(' .. at, '[' .. string.char(letter) .. '\255', 'limit', '0',
+      local found = call('zrangebylex', order, '(' .. at, '[' .. string.char(letter) .. '\255', 'limit', '0',
         format('%d', wanted))
-      for _, member in ipairs(members) do
+      for _, member in ipairs(found) do
         if letter == 99 then -- c
           local group = L.group(sub(member, 2))
           told[#told + 1] = pack('<I4I4I2', group.active, group.ready, #group.name) .. group.name
@@ -39,28 +39,28 @@ local function add_lists()
         end
         at, left = member, left - 1
       end
-      if #members < wanted and left > 0 then at = letter == 103 and 'o' or '' end -- g
+      if #found < wanted and left > 0 then at = letter == 103 and 'o' or '' end -- g
     end
-    rows = rows - #told
+    rows_left = rows_left - #told
     return pack('<I2I2', #told, #at) .. at .. concat(told)
   end
 
   -- Inspect: the totals, and the first active jobs and groups.
   L[13] = function(at)
     local rows, oldest, next_due = read('<I2', argument, at), -1, -1
-    local open, delayed = open > 0 and L.first('o', '1'), delayed > 0 and L.first('d', '1')
-    if open then oldest = max(now - L.job(sub(open, -8)).pushed, 0) end
-    if delayed then next_due = max(read('>I8', delayed, 2) - now, 0) end
+    local first, next_delayed = open > 0 and L.first('o', '1'), delayed > 0 and L.first('d', '1')
+    if first then oldest = max(now - L.job(sub(first, -8)).pushed, 0) end
+    if next_delayed then next_due = max(read('>I8', next_delayed, 2) - now, 0) end
     local reason = is_paused and L.read('r') or ''
     return pack('<BBI4I4I4I4I4I4I4ddI2', 16, is_paused and 1 or 0, limit, group_limit, ready, delayed,
-      active, dead, idle + called, oldest, next_due, #reason) .. reason .. page('e', rows) .. page('c', rows), ''
+      active, dead, idle + called, oldest, next_due, #reason) .. reason .. page('e', rows) .. page('c', rows), '\9'
   end
 
   -- List: a page behind a member: g and o ready jobs, d delayed, e active, x dead; c groups.
   L[14] = function(at, to)
     local rows, from = read('<I2', argument, at), sub(argument, at + 2, to)
     if not string.find(from, '^[godexc]') or #from > 530 then L.refuse('SEINPAALARGUMENT a place in a list') end
-    return '\17' .. page(from, max(rows, 1), true), ''
+    return '\17' .. page(from, max(rows, 1), true), '\9'
   end
 end
 add_lists()

@@ -45,17 +45,19 @@ while at <= #argument and not refusal do
   local code, size, body = read('<BI2', argument, at)
   local answer, its_kept
   at = body + size
-  if is_late then
+  if is_repeated then
+    -- Each answer is kept behind its code. Reads are executed again, which does no harm.
+    local kind, from = byte(session, kept_at) or 18, kept_at
+    kept_at = from + (kind < 3 and 9 or kind == 3 and 2 + 16 * byte(session, from + 1)
+      or kind == 4 and 11 + 16 * read('<I2', session, from + 9) or kind == 10 and 2 or kind == 14 and 6
+      or kind == 15 and 9 or 1)
+    if code < 13 then answer = sub(session, from, kept_at - 1) end
+    if kind == 3 then answer = try(L.deliver_again, sub(answer, 3)) end
+  elseif is_late then
     answer = '\18'
-  elseif is_repeated and code < 13 then
-    -- Lengths of what is kept of an answer, from its code.
-    local again = byte(session, kept_at) or 18
-    local length = again < 3 and 9 or again == 3 and 2 + 16 * byte(session, kept_at + 1)
-      or again == 4 and 11 + 16 * read('<I2', session, kept_at + 9) or again == 10 and 2 or again == 14 and 6
-      or again == 15 and 9 or 1
-    answer = sub(session, kept_at, kept_at + length - 1)
-    if again == 3 then answer = try(L.deliver_again, answer) end
-    kept_at = kept_at + length
+  end
+  if answer then
+    -- Nothing is to be done.
   elseif code == 1 then
     local priority, most, how, when, window, group_size, key_size, after = 0, 0, 0, 0, 0, 0, 0, body
     if size > 25 then
@@ -128,15 +130,15 @@ end
 
 local look = -1
 if idle + called > 0 then look = try(L.serve_workers) else watch = NOBODY end
-if forget_at <= now then try(L.forget, 4 + requests) end
+if L.forget and forget_at <= now then try(L.forget, 4 + requests) end
 if active == 0 then bound = 2 ^ 53 end
 
 -- Jobs and settings never expire. A queue that has only memories outlives them by half a day or more, so that no smaller
 -- step of the clock ends one; and it stays until the clock has passed the last number. A new queue has given none: the
 -- number that a client has seen is only a hint.
-local expiry, milliseconds, is_blank
+local expires, milliseconds, is_blank
 if ready + delayed + active + dead > 0 or is_paused or limit < NONE or group_limit < NONE then
-  if deadline > 0 then expiry, deadline = 'persist', 0 end
+  expires, deadline = deadline > 0, 0
 else
   local ahead = last - now
   local owed = not is_new and ahead >= 0 and ahead <= 86400000000 and ahead + 1 or 0
@@ -144,7 +146,7 @@ else
   is_blank = idle + called + sessions + keys + owed == 0
   if deadline == 0 or left < need or left > need + 43200000000 then
     deadline = now + need + 43200000000
-    expiry, milliseconds = 'pexpire', format('%d', math.floor((need + 43200000000) / 1000))
+    expires, milliseconds = true, format('%d', math.floor((need + 43200000000) / 1000))
   end
 end
 
@@ -158,9 +160,8 @@ elseif not refusal or has_written then
     watch_at, watch) .. (reopen or '')
   local ok, raised = pcall(flush)
   if not ok then refusal = refusal_of(raised) end
-  if expiry and not refusal then
-    call(expiry, key, milliseconds)
-    call(expiry, order, milliseconds)
+  for i = 1, expires and not refusal and 2 or 0 do
+    if milliseconds then call('pexpire', KEYS[i], milliseconds) else call('persist', KEYS[i]) end
   end
 end
 if refusal then return redis.error_reply(refusal) end

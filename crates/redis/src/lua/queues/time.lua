@@ -48,15 +48,15 @@ local function add_time()
   function L.take_due()
     while delayed > 0 do
       local member = L.first('d', '16') or L.refuse('SEINPAALCORRUPT a delayed job that is counted is not there')
-      local due, id = read('>I8c8', member, 2)
-      if due > now or not L.has_work() then
-        due = min(due, due + shift)
+      local at, id = read('>I8c8', member, 2)
+      if at > now or not L.has_work() then
+        due = min(due, at + shift)
         return
       end
       local job = L.job(id)
       delayed = delayed - 1
       place(member, false)
-      job.state, job.at, job.rank = 'r', 0, due - job.priority * 60000000
+      job.state, job.at, job.rank = 'r', 0, at - job.priority * 60000000
       L.put_back(job, 0)
     end
   end

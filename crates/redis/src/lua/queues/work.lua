@@ -73,7 +73,7 @@ local function add_work()
       L.leave_ready(job, true)
       jobs[#jobs + 1] = job
     end
-    if options % 2 == 1 and #jobs < most then L.stand_in_line(most - #jobs, options < 2) end
+    if options % 2 == 1 and #jobs < most then L.stand_in_line(most - #jobs, options < 2 and 1 or 0) end
     return L.popped(jobs)
   end
 

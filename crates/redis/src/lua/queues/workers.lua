@@ -3,32 +3,32 @@
 
 if has_workers then
 local function add_workers()
-  -- A place is its member of the order, which also is the field of the worker.
+  -- A worker is its member of the order, which also is the field of the worker.
   local function read_place(member)
-    local place, _ = { member = member }
+    local worker, _ = { member = member }
     if byte(member) == 108 then -- l
-      _, place.drains, place.till, place.inbox, place.want = read('>c1BI8c16B', member)
+      _, worker.drains, worker.till, worker.inbox, worker.want = read('>c1BI8c16B', member)
     else
-      _, place.since, place.inbox, place.drains, place.till, place.want = read('>c1I8c16BI8B', member)
+      _, worker.since, worker.inbox, worker.drains, worker.till, worker.want = read('>c1I8c16BI8B', member)
     end
-    return place
+    return worker
   end
 
-  local function put_place(place, member)
-    if place.member then place(place.member, false) end
+  local function put_place(worker, member)
+    if worker.member then place(worker.member, false) end
     place(member, true)
-    fields['l' .. place.inbox] = member
-    memory = max(memory, place.till)
+    fields['l' .. worker.inbox] = member
+    memory = max(memory, worker.till)
   end
 
-  local function remove_place(place)
-    if place.since then
-      called, wanted = called - 1, wanted - place.want
+  local function remove_place(worker)
+    if worker.since then
+      called, wanted = called - 1, wanted - worker.want
     else
       idle = idle - 1
     end
-    place(place.member, false)
-    fields['l' .. place.inbox] = false
+    place(worker.member, false)
+    fields['l' .. worker.inbox] = false
   end
 
   function L.leave_line()
@@ -44,32 +44,32 @@ local function add_workers()
       pack('>c1BI8c16B', 'l', drains, till, asker, want))
   end
 
-  -- Gives the first place in line (l) or of those called (k), after those of workers that do not stay.
+  -- Gives the first worker in line (l) or of those called (k), after those of workers that do not stay.
   local function first_place(band, stays)
     while (band == 'l' and idle or called) > 0 do
-      local place = read_place(L.first(band, '4')
-        or L.refuse('SEINPAALCORRUPT a place that is counted is not there'))
-      if stays(place) then return place end
+      local worker = read_place(L.first(band, '4')
+        or L.refuse('SEINPAALCORRUPT a worker that is counted is not there'))
+      if stays(worker) then return worker end
       if not L.has_work() then return nil end
-      remove_place(place)
+      remove_place(worker)
     end
   end
 
-  -- A place that ends later than a new one would was given before the clock was set back. A worker that watches
+  -- A worker that ends later than a new one would was given before the clock was set back. A worker that watches
   -- and has not looked in time is gone, too.
-  local function is_in_time(place)
-    local has_overslept = watch == place.inbox and place.inbox ~= asker and watch_at + 1000000 < now
-    return now < place.till and place.till <= now + 180000000 and not has_overslept
+  local function is_in_time(worker)
+    local has_overslept = watch == worker.inbox and worker.inbox ~= asker and watch_at + 1000000 < now
+    return now < worker.till and worker.till <= now + 180000000 and not has_overslept
   end
 
-  -- A worker that cannot be reached loses its place, and asks again when it is back.
-  local function is_reachable(place)
-    return is_in_time(place) and L.is_there(place.inbox)
+  -- A worker that cannot be reached loses its worker, and asks again when it is back.
+  local function is_reachable(worker)
+    return is_in_time(worker) and L.is_there(worker.inbox)
   end
 
   -- A call is over after a second, or if it was made before the clock was set back.
-  local function is_called(place)
-    return math.abs(now - place.since) < 1000000
+  local function is_called(worker)
+    return math.abs(now - worker.since) < 1000000
   end
 
   local function is_any()
@@ -77,10 +77,10 @@ local function add_workers()
   end
 
   -- A worker that is called gets nothing before it comes, so one that does not come blocks no job.
-  local function call_worker(place)
-    idle, called, wanted = idle - 1, called + 1, wanted + place.want
-    put_place(place, pack('>c1I8c16BI8B', 'k', now, place.inbox, place.drains, place.till, place.want))
-    L.notify(place.inbox, NOBODY .. 'c')
+  local function call_worker(worker)
+    idle, called, wanted = idle - 1, called + 1, wanted + worker.want
+    put_place(worker, pack('>c1I8c16BI8B', 'k', now, worker.inbox, worker.drains, worker.till, worker.want))
+    L.notify(worker.inbox, NOBODY .. 'c')
   end
 
   -- Calls as many workers as the open jobs need, less those that were called already. A group counts with one
@@ -88,17 +88,17 @@ local function add_workers()
   local function call_workers()
     first_place('k', is_called)
     if ready + delayed + active == 0 then
-      local place = first_place('l', is_reachable)
-      while place and place.drains == 0 and L.has_work() do
-        call_worker(place)
-        place = first_place('l', is_reachable)
+      local worker = first_place('l', is_reachable)
+      while worker and worker.drains == 0 and L.has_work() do
+        call_worker(worker)
+        worker = first_place('l', is_reachable)
       end
     end
     local open = not is_paused and min(open, limit - active) or 0
     while wanted < open do
-      local place = first_place('l', is_reachable)
-      if not place or not L.has_work() then return end
-      call_worker(place)
+      local worker = first_place('l', is_reachable)
+      if not worker or not L.has_work() then return end
+      call_worker(worker)
     end
   end
 
