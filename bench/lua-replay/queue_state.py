@@ -22,10 +22,10 @@ def attempt(t):
 def decode(fields, order):
     if not fields: assert not order; return ''
     h = fields[b'h']
-    version, flags, limit, group_limit, ready, open_, delayed, active, dead, idle, called, wanted, sessions, keys, clock, wall, shift, bound, last, due, forget, memory, deadline, watch_at, watch = U('<BB12I10d16s', h)
-    assert version == 6 and bool(flags & 2) or len(h) == 146, 'header'
+    version, flags, limit, group_limit, ready, open_, delayed, active, dead, idle, called, wanted, sessions, keys, n_groups, clock, wall, shift, bound, last, due, forget, memory, deadline, watch_at, watch = U('<BB13I10d16s', h)
+    assert version == 6 and bool(flags & 2) or len(h) == 150, 'header'
     steady = wall + shift
-    reopen = '=' + h[146:].decode() if flags & 2 else '-'
+    reopen = '=' + h[150:].decode() if flags & 2 else '-'
     paused = '=' + fields[b'r'].decode() if flags & 1 else '-'
     assert bool(flags & 1) == (b'r' in fields), 'reason'
     jobs = {f[1:]: job(f[1:], t) for f, t in fields.items() if f[:1] == b'i' and len(f) == 9}
@@ -54,7 +54,7 @@ def decode(fields, order):
     for g in sorted(groups, key=lambda g: g.encode()):
         (a, r), front = groups[g]; assert counts.pop(g) == {'r': r, 'a': a}, ('group', g)
         members.append(b'c' + g.encode()); out.append('G %s %d %d %d' % (g, a, r, be(front[8:]) if front else 0))
-    assert not [x for x in counts if x not in ('r', 'open', 'd', 'a', 'x')], 'groups'
+    assert n_groups == len(groups); assert not [x for x in counts if x not in ('r', 'open', 'd', 'a', 'x')], 'groups'
     for f in sorted(x for x in fields if x[:1] == b'l'):
         m = fields[f]; members.append(m)
         if m[:1] == b'l': _, drains, till, inbox, want = struct.unpack('>cBQ16sB', m); since = '-'

@@ -3,7 +3,7 @@ import glob, os, re, signal, socket, struct, subprocess, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAMES = HERE + '/../../crates/redis/src/lua/names/'
 QUEUES = HERE + '/../../crates/redis/src/lua/queues/'
-QUEUE = ['layout', 'begin', 'clients', 'jobs', 'work', 'workers', 'time', 'operators', 'list', 'run']
+QUEUE = ['layout', 'begin', 'general', 'clients', 'workers', 'time', 'operators', 'list', 'run']
 HOT = ['layout', 'guard', 'ledger', 'rare', 'hot']
 ADMIN = ['layout', 'guard', 'ledger', 'rare', 'named', 'rows', 'admin', 'run']
 READ = ['layout', 'guard', 'ledger', 'rows', 'read']

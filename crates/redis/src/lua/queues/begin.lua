@@ -3,8 +3,8 @@
 -- KEYS   the queue's hash and its order
 -- ARGV   the requests; then the payload of each push
 --
--- The header's fields are locals of the script, which the functions of the next files use. Making functions is dear,
--- and the more so the more locals they use. So they are made in parts, only where a call needs them. Each part is a
+-- The header's fields are locals of the script, and the functions of the other files use them. Making functions is dear,
+-- and the more so the more locals they use. So they are made in parts, each only where a call needs it. A part is a
 -- function itself, because those within it find at once what it has found.
 
 local call, pack, read, sub, byte = redis.call, struct.pack, struct.unpack, string.sub, string.byte
@@ -25,8 +25,10 @@ if options < 64 or not (number >= 0 and number <= 2 ^ 53 and not_after >= 0 and 
   return redis.error_reply('SEINPAALARGUMENT the start of the requests')
 end
 
--- Changes wait here until they are written: fields, or false for those that go; members of the order, whether they are
--- there. Pages of members that were read, by their letters; false: something was changed there.
+-- Changes wait here until they are written. What is only written: lists, as arguments of HSET, HDEL, ZADD and ZREM. What
+-- may also be read: fields, false for those that go, and members, whether they are there. Pages of members that were read,
+-- by their letters; false: something was added there.
+local set, gone, add, remove = { nil, nil, nil, nil, nil, nil, nil, nil }, { nil, nil }, { nil, nil }, { nil, nil }
 local fields, members, pages = {}, {}, {}
 
 local found = redis.pcall('hmget', key, 'h', 's' .. asker)
@@ -38,22 +40,22 @@ if is_new then
   -- Members that a lost hash has left behind would be taken for jobs of this queue.
   call('unlink', order)
   -- This one keeps the key there, and with it the time when it expires.
-  members.z = true
-  header = pack(HEAD, VERSION, 0, NONE, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2 ^ 53, 0, 2 ^ 53, 2 ^ 53, 0, 0,
-    0, NOBODY)
+  add[1], add[2] = '0', 'z'
+  header = pack(HEAD, VERSION, 0, NONE, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2 ^ 53, 0, 2 ^ 53, 2 ^ 53, 0,
+    0, 0, NOBODY)
 elseif version ~= VERSION and version > 0 and version < 64 then
   return redis.error_reply('SEINPAALFORMAT the queue is kept in another format')
 elseif version ~= VERSION or #header < HEAD_SIZE or session and #session < SESSION_SIZE then
   return redis.error_reply('SEINPAALCORRUPT the header cannot be read')
 end
-local _, flags, limit, group_limit, ready, open, delayed, active, dead, idle, called, wanted, sessions, keys, clock,
+local _, flags, limit, group_limit, ready, open, delayed, active, dead, idle, called, wanted, sessions, keys, groups, clock,
   wall, shift, bound, last, due, forget_at, memory, deadline, watch_at, watch, reopen_at = read(HEAD, header)
 local is_paused, reopen = flags % 2 == 1, flags >= 2 and sub(header, reopen_at)
 
 -- A step back of the server's clock leaves the ledger's clock where it is.
 local passed = now - wall
 if passed < 0 then shift, passed = shift - passed, 0 end
-clock = clock + min(passed, bound)
+clock = clock + (passed < bound and passed or bound)
 local steady = now + shift
 if seen > last then last = min(seen, 2 ^ 52) end
 
@@ -61,36 +63,31 @@ if seen > last then last = min(seen, 2 ^ 52) end
 local last_call, listed, kept_at = 0, 0, nil
 if session then last_call, _, listed, _, kept_at = read(SESSION, session) end
 
--- Which functions the requests need; whether they only let the queue grow; how many there are.
+-- Which functions the call needs; whether its requests only let the queue grow; how many they are.
+local has_time, has_workers, has_operators, has_lists = due <= steady or forget_at <= now, idle + called > 0, reopen, false
+local is_repeated = number > 0 and session and number == last_call
+local is_general = has_time or has_workers or reopen or is_repeated or groups > 0
 local requests, grows, next_at = 0, first_request <= #argument, first_request
-local has_jobs, has_workers, has_operators, has_lists = session and number == last_call, idle + called > 0, reopen, false
 while next_at <= #argument do
   local code, size, body = read('<BI2', argument, next_at)
   requests, next_at = requests + 1, body + size
   if code == 1 then
-    if size > 23 and byte(argument, body + 22) + byte(argument, body + 23) > 0 then has_jobs = true end
+    is_general = is_general or size > 23 and byte(argument, body + 22) + byte(argument, body + 23) > 0
   else
-    has_jobs, grows = true, grows and code == 12
-    if code == 2 and size > 17 and byte(argument, body + 17) % 2 == 1 then has_workers = true end
+    grows = grows and code == 12
+    if code > 3 then is_general = true end
+    if code == 2 and size > 17 and byte(argument, body + 17) % 2 == 1 then has_workers, is_general = true, true end
     if code > 12 then has_lists = true elseif code > 7 then has_operators = true end
   end
 end
 if next_at > #argument + 1 or requests > 64 then return redis.error_reply('SEINPAALARGUMENT the requests') end
-local has_time = due <= steady or forget_at <= now
 
 local has_written, has_backlog = false, false
 -- How many ends, due jobs, calls and removals the call may handle; bytes of payload and rows that it may answer with;
 -- attempts that it may renew.
-local work, room, rows_left, renewals = 128, 1048576, 512, 1000
+local work, room, rows_left, renewals = 128, 524288, 512, 1000
 -- The functions of the parts; and what they send: payloads of jobs, and notifications.
 local L, payloads, notifications = {}, {}, {}
-
--- Adds a member to the order, or removes one.
-local function place(member, is_there)
-  local letter = byte(member)
-  members[member] = is_there
-  if is_there or not pages[letter] then pages[letter] = false end
-end
 
 -- A server without free memory refuses a write, unless the script has removed something before. Only a call that does
 -- nothing but grow the queue may be refused.
@@ -107,25 +104,16 @@ local function send(command, where, list)
 end
 
 local function flush()
-  local set, gone, add, remove = {}, {}, {}, {}
   for field, text in pairs(fields) do
-    if text then
-      set[#set + 1], set[#set + 2] = field, text
-    else
-      gone[#gone + 1] = field
-    end
+    if text then set[#set + 1], set[#set + 2] = field, text else gone[#gone + 1] = field end
   end
   for member, is_there in pairs(members) do
-    if is_there then
-      add[#add + 1], add[#add + 2] = '0', member
-    else
-      remove[#remove + 1] = member
-    end
+    if is_there then add[#add + 1], add[#add + 2] = '0', member else remove[#remove + 1] = member end
   end
-  fields, members, pages = {}, {}, {}
   if grows then send('hset', key, set) end
   send('zrem', order, remove)
   send('hdel', key, gone)
   if not grows then send('hset', key, set) end
   send('zadd', order, add)
+  set, gone, add, remove, fields, members, pages = {}, {}, {}, {}, {}, {}, {}
 end

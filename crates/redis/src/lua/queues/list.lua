@@ -59,7 +59,7 @@ local function add_lists()
   -- List: a page behind a member: g and o ready jobs, d delayed, e active, x dead; c groups.
   L[14] = function(at, to)
     local rows, from = read('<I2', argument, at), sub(argument, at + 2, to)
-    if not string.find(from, '^[godexc]') or #from > 530 then L.refuse('SEINPAALARGUMENT a place in a list') end
+    if not string.find(from, '^[godexc]') or #from > 530 then error('SEINPAALARGUMENT a place in a list', 0) end
     return '\17' .. page(from, max(rows, 1), true), '\9'
   end
 end

@@ -2,23 +2,40 @@
 
 if has_operators then
 local function add_operators()
+  local function remove_job(id)
+    fields['i' .. id], fields['p' .. id] = false, false
+  end
+
   -- Forgets the key of a job that is cancelled, so that it may be pushed again.
   local function forget_key_of(job)
     local known = job.key ~= '' and L.read('k' .. job.key)
     if not known or sub(known, 9) ~= job.id then return end
     keys = keys - 1
-    place('t' .. pack('>I8', (read('<d', known))) .. job.key, false)
+    L.place('t' .. pack('>I8', (read('<d', known))) .. job.key, false)
     fields['k' .. job.key] = false
   end
 
+  -- Removes a job that is ready or delayed.
   local function remove_waiting(job)
+    local where = pack('>I8', job.rank + 10000000000) .. job.id
     if job.state == 'd' then
       delayed = delayed - 1
-      place('d' .. pack('>I8', job.at) .. job.id, false)
+      L.place('d' .. pack('>I8', job.at) .. job.id, false)
+    elseif job.group == '' then
+      ready, open = ready - 1, open - 1
+      L.place('o' .. where, false)
     else
-      L.leave_ready(job, false)
+      local group = L.group(job.group)
+      group.ready, ready = group.ready - 1, ready - 1
+      if group.front == where then
+        group.front, open = '', open - 1
+        L.place('o' .. where, false)
+      else
+        L.place('g' .. group.name .. '\0' .. where, false)
+      end
+      L.put_group(group)
     end
-    L.remove_job(job.id)
+    remove_job(job.id)
   end
 
   -- Takes a dead job out of the order, or gives nil.
@@ -26,7 +43,7 @@ local function add_operators()
     local job = L.read('i' .. id) and L.job(id)
     if not job or job.state ~= 'x' then return nil end
     dead = dead - 1
-    place('x' .. id, false)
+    L.place('x' .. id, false)
     return job
   end
 
@@ -39,7 +56,7 @@ local function add_operators()
     if it then
       L.notify(it.inbox, id .. it.fence .. 'l')
       L.stop(it)
-      L.remove_job(id)
+      remove_job(id)
       return '\10a'
     end
     remove_waiting(job)
@@ -50,7 +67,8 @@ local function add_operators()
   L[9] = function(at)
     local job = take_dead(sub(argument, at, at + 7))
     if not job then return '\11' end
-    job.state, job.at, job.attempts, job.rank = 'r', 0, 0, L.next_number() - job.priority * 60000000
+    last = max(last + 1, now)
+    job.state, job.at, job.attempts, job.rank = 'r', 0, 0, last - job.priority * 60000000
     L.put_back(job, 0)
     return '\12'
   end
@@ -59,7 +77,7 @@ local function add_operators()
   L[10] = function(at)
     local job = take_dead(sub(argument, at, at + 7))
     if not job then return '\11' end
-    L.remove_job(job.id)
+    remove_job(job.id)
     return '\13'
   end
 
@@ -74,10 +92,10 @@ local function add_operators()
         has_backlog = had_backlog
         return pack('<BI4B', 14, removed, band and 1 or 0)
       end
-      local id = sub(L.first(band, '64') or L.refuse('SEINPAALCORRUPT a job that is counted is not there'), -8)
+      local id = sub(L.first(band, '64'), -8)
       if is_dead then
         take_dead(id)
-        L.remove_job(id)
+        remove_job(id)
       else
         local job = L.job(id)
         forget_key_of(job)
@@ -116,7 +134,7 @@ local function add_operators()
       fields.r = is_paused and value
     else
       local most = read('<I4', value)
-      if most > 1000000000 and most < NONE then L.refuse('SEINPAALARGUMENT a limit') end
+      if most > 1000000000 and most < NONE then error('SEINPAALARGUMENT a limit', 0) end
       if what == 'l' then
         limit = most
       else

@@ -1,13 +1,12 @@
--- Executes the requests in order, and answers. A push is done right here, in nearly all cases without any function; all
--- other requests are functions of the parts.
+-- Executes the requests in order, and answers. Push, pop and acknowledge are done right here, and need functions only where
+-- a job has a group. All other requests are functions of the parts.
 --
 -- The answer is a text; or a list of that text and the payload of each job that is delivered.
 
 -- Turns an error that a script or Redis raised into an answer. A script that was ended by an error cannot take back its
 -- writes, and then the state may be torn.
 local function refusal_of(raised)
-  local text = type(raised) == 'table' and (raised.refusal or raised.err) or tostring(raised)
-  text = string.gsub(text, '[\r\n]', ' ')
+  local text = string.gsub(type(raised) == 'table' and raised.err or tostring(raised), '[\r\n]', ' ')
   if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
   if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
   if string.find(text, 'data string too short', 1, true) then text = 'SEINPAALCORRUPT a value ends too early' end
@@ -24,8 +23,8 @@ end
 local refusal
 local function try(f, ...)
   if refusal then return end
-  local ok, answer, kept = pcall(f, ...)
-  if ok then return answer, kept end
+  local ok, answer, its_kept = pcall(f, ...)
+  if ok then return answer, its_kept end
   refusal = refusal_of(answer)
 end
 
@@ -38,7 +37,6 @@ if reopen then try(L.reopen_groups) end
 -- Each call of a session is executed once. One that arrives again gets the answers that it got before, even after the
 -- deadline, because answering again changes nothing. One that a later call has overtaken is refused, and so is one that
 -- arrives too late to be known.
-local is_repeated = number > 0 and session and number == last_call
 local is_late = number > 0 and not is_repeated and (number < last_call or now > not_after)
 local answers, kept, pushed, at = '', '', 0, first_request
 while at <= #argument and not refusal do
@@ -56,13 +54,12 @@ while at <= #argument and not refusal do
   elseif is_late then
     answer = '\18'
   end
+
   if answer then
     -- Nothing is to be done.
-  elseif code == 1 then
-    local priority, most, how, when, window, group_size, key_size, after = 0, 0, 0, 0, 0, 0, 0, body
-    if size > 25 then
-      priority, most, how, when, window, group_size, key_size, after = read('<bI4BddI2I2', argument, body)
-    end
+  elseif code == 1 and size > 25 then
+    -- Push.
+    local priority, most, how, when, window, group_size, key_size, after = read('<bI4BddI2I2', argument, body)
     local payload, key_at, about_at = ARGV[2 + pushed], after + group_size, after + group_size + key_size
     if not payload or #payload > 1048576 or most < 1 or most > 1000000 or priority < -100 or priority > 100
         or not (when >= 0 and window >= 0 and window <= 604800000000) or group_size > 512 or key_size > 512
@@ -71,8 +68,8 @@ while at <= #argument and not refusal do
       break
     end
     pushed = pushed + 1
-    local its_key, till = sub(argument, key_at, about_at - 1), nil
-    if key_size > 0 then
+    local its_key, till = key_size > 0 and sub(argument, key_at, about_at - 1), nil
+    if its_key then
       local known = fields['k' .. its_key]
       if known == nil then known = call('hget', key, 'k' .. its_key) end
       till = known and read('<d', known)
@@ -82,10 +79,10 @@ while at <= #argument and not refusal do
       -- Numbers of jobs and fences grow strictly. They follow the clock, so they also grow after a loss of memory.
       last = last < now and now or last + 1
       local id, rank, state = pack('>I8', last), last - priority * 60000000, 'r'
-      if key_size > 0 and window > 0 then
-        if till then place('t' .. pack('>I8', till) .. its_key, false) else keys = keys + 1 end
+      if its_key and window > 0 then
+        if till then members['t' .. pack('>I8', till) .. its_key] = false else keys = keys + 1 end
         till = now + window
-        place('t' .. pack('>I8', till) .. its_key, true)
+        members['t' .. pack('>I8', till) .. its_key] = true
         fields['k' .. its_key] = pack('<d', till) .. id
         forget_at, memory = min(forget_at, till), max(memory, till)
       end
@@ -93,23 +90,90 @@ while at <= #argument and not refusal do
       if how > 0 and when > now then
         state, when, delayed = 'd', min(when, 2 ^ 53), delayed + 1
         due = min(due, when + shift)
-        place('d' .. pack('>I8', when) .. id, true)
+        add[#add + 1], add[#add + 2], pages[100] = '0', 'd' .. pack('>I8', when) .. id, false
       else
-        when = 0
         local where = pack('>I8', rank + 10000000000) .. id
+        when, ready = 0, ready + 1
         if group_size > 0 then
-          try(L.make_ready, sub(argument, after, key_at - 1), where)
+          try(L.enter_group, sub(argument, after, key_at - 1), where)
         else
-          ready, open = ready + 1, open + 1
-          place('o' .. where, true)
+          open = open + 1
+          add[#add + 1], add[#add + 2], pages[111] = '0', 'o' .. where, false
         end
       end
-      fields['i' .. id] = pack(JOB, state, priority, most, 0, #payload, now, rank, when, group_size, key_size,
-        at - about_at) .. sub(argument, after, at - 1)
-      fields['p' .. id] = payload
+      local n = #set
+      set[n + 1], set[n + 2] = 'i' .. id, pack(JOB, state, priority, most, 0, #payload, now, rank, when, group_size,
+        key_size, at - about_at) .. sub(argument, after, at - 1)
+      set[n + 3], set[n + 4] = 'p' .. id, payload
       answer = '\1' .. id
     end
+  elseif code == 2 and size > 17 then
+    -- Pop.
+    local most, ttl, margin, want, about_at = read('<BddB', argument, body)
+    if most < 1 or most > 64 or not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0) or at - about_at > 4096 then
+      refusal = 'SEINPAALARGUMENT a pop'
+      break
+    end
+    if idle + called > 0 then try(L.leave_line) end
+    local count, told, deliveries, page, place = 0, '', '', nil, 1
+    while count < most and open > 0 and active < limit and not is_paused and not refusal do
+      if not page or not page[place] then
+        if page or pages[111] ~= nil then try(flush) end
+        page, place = call('zrangebylex', order, '[o', '[p', 'limit', '0', format('%d', most - count)), 1
+      end
+      local id = page[place] and sub(page[place], 10)
+      local found = id and call('hmget', key, 'i' .. id, 'p' .. id)
+      local job, payload = found and found[1], found and found[2]
+      if not payload or not job or #job < JOB_SIZE then
+        refusal = 'SEINPAALCORRUPT a job that is open, or its payload, is not there'
+        break
+      end
+      -- The first job goes out however long it is. Otherwise it would be the first for ever.
+      if count > 0 and #payload > room then break end
+      local _, priority, most_attempts, attempts, _, since, _, _, group_size, key_size, about_size, from = read(JOB, job)
+      local group, is_taken = sub(job, from, from + group_size - 1), true
+      if group_size > 0 then is_taken = try(L.take_open, group) end
+      if is_taken then
+        last = last < now and now or last + 1
+        local fence, n = pack('>I8', last), #set
+        set[n + 1], set[n + 2] = 'a' .. id, pack(ATTEMPT, fence, asker, now, ttl, clock + ttl, now + ttl, steady + ttl,
+          group_size) .. group .. sub(argument, about_at, at - 1)
+        add[#add + 1], add[#add + 2], pages[101] = '0', 'e' .. pack('>I8', steady + ttl) .. id, false
+        remove[#remove + 1] = page[place]
+        active, ready, open, room = active + 1, ready - 1, open - 1, room - #payload
+        count, deliveries, payloads[#payloads + 1] = count + 1, deliveries .. id .. fence, payload
+        from = from + group_size + key_size
+        told = told .. pack(DELIVERY, id, fence, attempts + 1, most_attempts, priority, since, group_size, about_size)
+          .. group .. sub(job, from, from + about_size - 1)
+        if steady + ttl < due then due = steady + ttl end
+        if margin < bound then bound = margin end
+      elseif is_taken == nil then
+        break
+      end
+      place = place + 1
+      -- Another job of the group may be open now.
+      if pages[111] == false then page = nil end
+    end
+    if want % 2 == 1 and count < most then try(L.stand_in_line, most - count, want < 2 and 1 or 0) end
+    answer = pack(POPPED, 3, count > 0 and ttl or 0, ready + delayed + active, count) .. told
+    its_kept = '\3' .. string.char(count) .. deliveries
+  elseif code == 3 and size == 16 then
+    -- Acknowledge.
+    local id, fence = read('c8c8', argument, body)
+    local it = fields['a' .. id]
+    if it == nil then it = call('hget', key, 'a' .. id) end
+    answer = '\8'
+    if it and sub(it, 1, 8) == fence then
+      local its_bound, group_size, from = read('<dI2', it, 57)
+      active, answer = active - 1, '\5'
+      members['e' .. pack('>I8', its_bound) .. id], pages[101] = false, false
+      gone[#gone + 1], gone[#gone + 2] = 'i' .. id, 'p' .. id
+      fields['a' .. id] = false
+      if group_size > 0 then try(L.leave_group, sub(it, from, from + group_size - 1)) end
+    end
   elseif L[code] then
+    -- A job that was pushed just now can be cancelled.
+    if code > 7 and set[1] then try(flush) end
     answer, its_kept = try(L[code], body, at - 1)
   else
     refusal = 'SEINPAALARGUMENT no such request'
@@ -120,11 +184,12 @@ end
 if number > 0 and not is_repeated and not is_late then
   if not session then sessions = sessions + 1 end
   if listed == 0 or not_after < listed then
-    if listed > 0 then place('s' .. pack('>I8', listed) .. asker, false) end
-    place('s' .. pack('>I8', not_after) .. asker, true)
+    if listed > 0 then remove[#remove + 1] = 's' .. pack('>I8', listed) .. asker end
     listed = not_after
+    add[#add + 1], add[#add + 2] = '0', 's' .. pack('>I8', listed) .. asker
   end
-  forget_at, memory = min(forget_at, listed), max(memory, not_after)
+  if listed < forget_at then forget_at = listed end
+  if not_after > memory then memory = not_after end
   fields['s' .. asker] = pack(SESSION, number, not_after, listed, options % 2 == 1 and 0 or now + 2000000) .. kept
 end
 
@@ -150,16 +215,17 @@ else
   end
 end
 
--- What a call has done before an error stays, so that the totals have to follow.
 if is_blank and not refusal then
   if not is_new or has_written then call('unlink', key, order) end
 elseif not refusal or has_written then
+  -- What a call has done before an error stays, so that the header has to follow.
   if is_new and is_sharded then fields.n = call('cluster', 'myid') .. ' 0' end
-  fields.h = pack(HEAD, VERSION, (is_paused and 1 or 0) + (reopen and 2 or 0), limit, group_limit, ready, open, delayed,
-    active, dead, idle, called, wanted, sessions, keys, clock, now, shift, bound, last, due, forget_at, memory, deadline,
-    watch_at, watch) .. (reopen or '')
+  local n = #set
+  set[n + 1], set[n + 2] = 'h', pack(HEAD, VERSION, (is_paused and 1 or 0) + (reopen and 2 or 0), limit, group_limit,
+    ready, open, delayed, active, dead, idle, called, wanted, sessions, keys, groups, clock, now, shift, bound, last, due,
+    forget_at, memory, deadline, watch_at, watch) .. (reopen or '')
   local ok, raised = pcall(flush)
-  if not ok then refusal = refusal_of(raised) end
+  if not ok then refusal = refusal or refusal_of(raised) end
   for i = 1, expires and not refusal and 2 or 0 do
     if milliseconds then call('pexpire', KEYS[i], milliseconds) else call('persist', KEYS[i]) end
   end

@@ -34,7 +34,7 @@ local function add_time()
         due = bound
         break
       end
-      attempts[i] = L.attempt(id) or L.refuse('SEINPAALCORRUPT an attempt that is listed is not there')
+      attempts[i] = L.attempt(id) or error('SEINPAALCORRUPT an attempt that is listed is not there', 0)
       attempts[i].number = read('>I8', id)
     end
     end_attempts(attempts, 'ends', clock)
@@ -47,7 +47,7 @@ local function add_time()
   -- Puts jobs that fell due into the order of service, as if they had been pushed then.
   function L.take_due()
     while delayed > 0 do
-      local member = L.first('d', '16') or L.refuse('SEINPAALCORRUPT a delayed job that is counted is not there')
+      local member = L.first('d', '16')
       local at, id = read('>I8c8', member, 2)
       if at > now or not L.has_work() then
         due = min(due, at + shift)
@@ -55,7 +55,7 @@ local function add_time()
       end
       local job = L.job(id)
       delayed = delayed - 1
-      place(member, false)
+      L.place(member, false)
       job.state, job.at, job.rank = 'r', 0, at - job.priority * 60000000
       L.put_back(job, 0)
     end
@@ -72,14 +72,14 @@ local function add_time()
         forget_at = min(forget_at, bound)
         break
       end
-      local text = L.read('s' .. inbox) or L.refuse('SEINPAALCORRUPT a session that is listed is not there')
+      local text = L.read('s' .. inbox) or error('SEINPAALCORRUPT a session that is listed is not there', 0)
       local number, till, _, grace, after = read(SESSION, text)
-      place(member, false)
+      L.place(member, false)
       if till < now then
         sessions, left = sessions - 1, left - 1
         fields['s' .. inbox] = false
       else
-        place('s' .. pack('>I8', till) .. inbox, true)
+        L.place('s' .. pack('>I8', till) .. inbox, true)
         fields['s' .. inbox] = pack(SESSION, number, till, till, grace) .. sub(text, after)
         forget_at = min(forget_at, till)
       end
@@ -91,7 +91,7 @@ local function add_time()
         break
       end
       keys = keys - 1
-      place(member, false)
+      L.place(member, false)
       fields['k' .. sub(member, 10)] = false
     end
   end

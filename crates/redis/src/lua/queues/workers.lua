@@ -15,8 +15,8 @@ local function add_workers()
   end
 
   local function put_place(worker, member)
-    if worker.member then place(worker.member, false) end
-    place(member, true)
+    if worker.member then L.place(worker.member, false) end
+    L.place(member, true)
     fields['l' .. worker.inbox] = member
     memory = max(memory, worker.till)
   end
@@ -27,7 +27,7 @@ local function add_workers()
     else
       idle = idle - 1
     end
-    place(worker.member, false)
+    L.place(worker.member, false)
     fields['l' .. worker.inbox] = false
   end
 
@@ -47,8 +47,7 @@ local function add_workers()
   -- Gives the first worker in line (l) or of those called (k), after those of workers that do not stay.
   local function first_place(band, stays)
     while (band == 'l' and idle or called) > 0 do
-      local worker = read_place(L.first(band, '4')
-        or L.refuse('SEINPAALCORRUPT a worker that is counted is not there'))
+      local worker = read_place(L.first(band, '4'))
       if stays(worker) then return worker end
       if not L.has_work() then return nil end
       remove_place(worker)
