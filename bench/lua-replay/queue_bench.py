@@ -11,7 +11,7 @@ class Session:
         if number is None: s.number += 1; number = s.number
         return P('<Bddd', 64 + s.listens + (16 if now else 0), number, (now or time.time() * 1e6) + 10e6, 0.) + s.inbox + b''.join(rs) + (P('<d', now) if now else b'')
 def op(c, body=b''): return P('<BH', c, len(body)) + body
-def push(priority=0, most=5, how=0, due=0., window=0., group=b'', key=b'', about=ABOUT): return op(1, P('<bIBddHH', priority, most, how, due, window, len(group), len(key)) + group + key + about)
+def push(priority=0, most=5, how=0, due=0., window=0., group=b'', key=b'', about=ABOUT): return op(1, P('<bIBddHH', priority, most, how + 4 * (group != b'') + 8 * (key != b''), due, window, len(group), len(key)) + group + key + about)
 def pop(n=1, ttl=30e6, wait=0, drains=0, about=ABOUT): return op(2, P('<BddB', n, ttl, ttl * .01 + 1e6, wait + 2 * drains) + about)
 def ack(d): return op(3, d)
 def release(d, delay=0.): return op(4, d + P('<d', delay))

@@ -22,8 +22,9 @@ def attempt(t):
 def decode(fields, order):
     if not fields: assert not order; return ''
     h = fields[b'h']
-    version, flags, limit, group_limit, ready, open_, delayed, active, dead, idle, called, wanted, sessions, keys, n_groups, clock, wall, shift, bound, last, due, forget, memory, deadline, watch_at, watch = U('<BB13I10d16s', h)
-    assert version == 6 and bool(flags & 2) or len(h) == 150, 'header'
+    version, flags, limit, ready, open_, delayed, active, dead, sessions, clock, wall, bound, last, due, forget, memory, deadline = U('<BB7I8d', h)
+    group_limit, n_groups, idle, called, wanted, keys, shift, watch_at, watch = U('<6Idd16s', h, 94) if flags & 4 else (2 ** 32 - 1, 0, 0, 0, 0, 0, 0, 0, NOBODY)
+    assert version == 6 and bool(flags & 2) or len(h) == (150 if flags & 4 else 94), 'header'
     steady = wall + shift
     reopen = '=' + h[150:].decode() if flags & 2 else '-'
     paused = '=' + fields[b'r'].decode() if flags & 1 else '-'
@@ -44,7 +45,7 @@ def decode(fields, order):
             members.append(b'e' + eight(a.listed) + id); s = 'a %d %s %s %d %d %d %d' % (a.fence, a.inbox.hex(), a.about, a.since, a.ttl, a.ends, a.wall)
         elif j.state == b'r':
             is_open = not j.group or groups[j.group][1] == where
-            members.append(b'o' + where if is_open else b'g' + j.group.encode() + b'\0' + where); state = 'r'; counts['open'] = counts.get('open', 0) + is_open; s = 'r %d' % is_open
+            members.append(b'a' + where if is_open else b'g' + j.group.encode() + b'\0' + where); state = 'r'; counts['open'] = counts.get('open', 0) + is_open; s = 'r %d' % is_open
         elif j.state == b'd': members.append(b'd' + eight(j.at) + id); state = 'd'; assert due <= j.at + shift; s = 'd %d' % j.at
         else: assert j.state == b'x'; members.append(b'x' + id); state = 'x'; s = 'x %d' % j.at
         counts[state] = counts.get(state, 0) + 1
@@ -71,4 +72,4 @@ def decode(fields, order):
         members.append(b't' + eight(till) + f[1:]); out.append('K %s %d %d' % (f[1:].decode(), be(fields[f][8:]), till))
     assert n == keys, 'keys'
     assert sorted(members) == sorted(order), ('order', [m for m in sorted(members) if m not in order], [m for m in sorted(order) if m not in members])
-    return ';'.join(['|'.join(map(str, ['%d' % limit, '%d' % group_limit, paused, '%d' % clock, '%d' % wall, '%d' % bound, '%d' % last, ready, open_, delayed, active, dead, idle, called, wanted, sessions, keys, watch.hex(), '%d' % watch_at, reopen]))] + out)
+    return ';'.join(['|'.join(map(str, ['%d' % limit, '%d' % group_limit, paused, '%d' % clock, '%d' % wall, '%d' % bound, '%d' % last, ready, open_, delayed, active, dead, idle, called, wanted, sessions, keys, watch.hex(), '%d' % (watch_at if watch != NOBODY else 0), reopen]))] + out)

@@ -87,7 +87,7 @@ if __name__ == '__main__':
             if have != dump and (have.startswith('BROKEN') or without_stale(have) != without_stale(dump)):
                 a, b = dump.split(';'), have.split(';'); names = 'limit group_limit paused clock wall bound last ready open delayed active dead idle called wanted sessions keys watch watch_at reopen'.split(); wrong += [('header', k, x, y) for k, x, y in zip(names, a[0].split('|'), b[0].split('|')) if x != y]; a, b = a[1:], b[1:]; wrong.append(('state', [x for x in a if x not in b], [x for x in b if x not in a]))
             if fields:
-                dl = U('<d', fields[b'h'], 118)[0]; ttl, ttlo = s.c('pttl', key), s.c('pttl', key + ':o')
+                dl = U('<d', fields[b'h'], 86)[0]; ttl, ttlo = s.c('pttl', key), s.c('pttl', key + ':o')
                 if (ttl > 0) != (dl > 0) or (ttlo > 0) != (dl > 0): wrong.append(('expiry', dl, ttl, ttlo))
             if wrong:
                 bad += 1; skip = True

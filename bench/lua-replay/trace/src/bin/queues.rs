@@ -14,7 +14,7 @@ fn request(r: &Request, payloads: &mut Vec<String>) -> Vec<u8> {
         Request::Push(p) => {
             let (group, (key, window)) = (p.group.as_deref().unwrap_or(""), p.dedup.as_ref().map_or(("", 0), |d| (&*d.key, d.window)));
             let (how, due) = match p.due { Due::Now => (0, 0), Due::In(d) => (1, d), Due::At(d) => (2, d) };
-            b.push(p.priority.get() as u8); u(&mut b, p.most); b.push(how); f(&mut b, due); f(&mut b, window);
+            b.push(p.priority.get() as u8); u(&mut b, p.most); b.push(how + 4 * u8::from(!group.is_empty()) + 8 * u8::from(!key.is_empty())); f(&mut b, due); f(&mut b, window);
             for s in [group, key] { b.extend((s.len() as u16).to_le_bytes()) }
             for s in [group, key, &p.about] { b.extend(s.as_bytes()) }
             payloads.push(format!("={}", hex(&p.payload))); 1
@@ -26,7 +26,7 @@ fn request(r: &Request, payloads: &mut Vec<String>) -> Vec<u8> {
         Request::Cancel { id, spares_work } => { be(&mut b, id.0); b.push(u8::from(*spares_work)); 8 }
         Request::Replay { id } => { be(&mut b, id.0); 9 }
         Request::Drop { id } => { be(&mut b, id.0); 10 }
-        Request::Purge(what) => { b.push(if *what == Purge::Dead { b'x' } else { b'o' }); 11 }
+        Request::Purge(what) => { b.push(if *what == Purge::Dead { b'x' } else { b'w' }); 11 }
         Request::Configure(c) => { match c { Configure::Limit(l) => { b.push(b'l'); u(&mut b, limit(l.map(|l| l.get()))) } Configure::GroupLimit(l) => { b.push(b'g'); u(&mut b, limit(l.map(|l| l.get()))) } Configure::Pause(why) => { b.push(b'p'); b.extend(why.as_bytes()) } Configure::Resume => b.push(b'r') } 12 }
         Request::Inspect { .. } => { b.extend(1000_u16.to_le_bytes()); 13 }
         Request::List { after, .. } => { b.extend(1000_u16.to_le_bytes()); b.push(match after.state() { ItemState::Ready => b'g', ItemState::Delayed => b'd', ItemState::InWork => b'e', _ => b'x' }); 14 }
@@ -97,7 +97,7 @@ fn all_items(state: &mut MemoryQueue) -> Vec<Item> {
 fn dump(state: &mut MemoryQueue, clients: &[Client], keys: &BTreeSet<Name>) -> String {
     if state.is_empty() { return String::new() }
     let h = state.head().unwrap();
-    let mut s = format!("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{:032x}|{}|{}", limit(h.limit), limit(h.group_limit), h.paused.as_ref().map_or("-".into(), |p| format!("={p}")), h.clock, h.wall, h.bound, h.last, h.ready, h.open, h.delayed, h.in_work, h.dead, h.idle, h.called, h.wanted, h.sessions, h.keys, h.watch.map_or(0, |i| i.0), h.watch_at, h.reopen.as_ref().map_or("-".into(), |r| format!("={r}")));
+    let mut s = format!("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{:032x}|{}|{}", limit(h.limit), limit(h.group_limit), h.paused.as_ref().map_or("-".into(), |p| format!("={p}")), h.clock, h.wall, h.bound, h.last, h.ready, h.open, h.delayed, h.in_work, h.dead, h.idle, h.called, h.wanted, h.sessions, h.keys, h.watch.map_or(0, |i| i.0), h.watch.map_or(0, |_| h.watch_at), h.reopen.as_ref().map_or("-".into(), |r| format!("={r}")));
     for i in all_items(state) {
         let (attempt, standing) = match &i.standing { Standing::Ready { open } => (i.attempt, format!("r {}", u8::from(*open))), Standing::Delayed { due } => (i.attempt, format!("d {due}")), Standing::Dead { at } => (i.attempt, format!("x {at}")),
             Standing::InWork(w) => (i.attempt - 1, format!("a {} {:032x} {} {} {} {} {}", w.fence.0, w.by.0, w.about, w.since, w.ttl, w.ends, w.ends_wall)) };

@@ -3,6 +3,21 @@
 
 if is_general then
 local function add_general()
+  members, pages, payloads, notifications = {}, {}, {}, {}
+
+  -- Calls a function that may raise an error, unless there was one.
+  function L.try(f, ...)
+    if refusal then return end
+    local ok, answer, its_kept = pcall(f, ...)
+    if ok then return answer, its_kept end
+    refusal = refusal_of(answer, L.has_written)
+  end
+
+  function L.flush()
+    write(L, grows, set, gone, add, remove, fields, members)
+    set, gone, add, remove, fields, members, pages = {}, {}, {}, {}, {}, {}, {}
+  end
+
   function L.read(field)
     local text = fields[field]
     if text == nil then return call('hget', key, field) end
@@ -26,7 +41,7 @@ local function add_general()
       if members[page[page.at]] ~= false then return page[page.at] end
       page.at = page.at + 1
     end
-    if page ~= nil then flush() end
+    if page ~= nil then L.flush() end
     page = call('zrangebylex', order, '[' .. band, '[' .. band .. '\255', 'limit', '0', most)
     page.band, page.at, pages[letter] = band, 1, page
     return page[1] or error('SEINPAALCORRUPT something that is counted is not there', 0)
@@ -79,11 +94,11 @@ local function add_general()
 
   local function open_job(group, where)
     group.front, open = where, open + 1
-    place('o' .. where, true)
+    place('a' .. where, true)
   end
 
   local function shut_job(group)
-    place('o' .. group.front, false)
+    place('a' .. group.front, false)
     place('g' .. group.name .. '\0' .. group.front, true)
     group.front, open = '', open - 1
   end
@@ -144,6 +159,22 @@ local function add_general()
     L.put_group(group)
   end
 
+  -- Deduplication keys. -------------------------------------------------------------------------------------------
+
+  -- Gives the ID of the job that was pushed with this key not long ago.
+  function L.pushed_with(its_key)
+    local known = L.read('k' .. its_key)
+    return known and read('<d', known) > now and sub(known, 9)
+  end
+
+  function L.remember_key(its_key, window, id)
+    local known, till = L.read('k' .. its_key), now + window
+    if known then place('t' .. pack('>I8', (read('<d', known))) .. its_key, false) else keys = keys + 1 end
+    place('t' .. pack('>I8', till) .. its_key, true)
+    fields['k' .. its_key] = pack('<d', till) .. id
+    forget_at, memory = min(forget_at, till), max(memory, till)
+  end
+
   -- Attempts. ---------------------------------------------------------------------------------------------------
 
   -- Gives the attempt under way of a job, if it has this fence or none is asked for.
@@ -192,7 +223,7 @@ local function add_general()
         L.enter_group(job.group, where)
       else
         open = open + 1
-        place('o' .. where, true)
+        place('a' .. where, true)
       end
     end
     L.put_job(job)

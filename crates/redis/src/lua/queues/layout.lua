@@ -1,11 +1,13 @@
 -- How a queue is stored; README.md has it as tables. All times are microseconds.
 
--- The header: version; 1 paused, 2 reopening; the limits (NONE: none); jobs that are ready, open, delayed,
--- active, dead; workers in line, those called, and how many jobs these want; sessions and keys that are
--- remembered; groups; clock, wall, shift, bound, the last number given, due (nothing ends or falls due before it),
--- forget (nothing is forgotten before it), until when anything is remembered, when the keys expire (0 never),
--- when the watching worker will look; that worker. Then, while groups are reopened, the last one looked at.
-local HEAD, HEAD_SIZE = '<BBI4I4I4I4I4I4I4I4I4I4I4I4I4ddddddddddc16', 150
+-- The header: version; 1 paused, 2 reopening, 4 RARE follows; limit (NONE: none); jobs that are ready, open, delayed, active,
+-- dead; sessions that are remembered; clock, wall, bound, the last number given, due (nothing ends or falls due before it),
+-- forget (nothing is forgotten before it), until when anything is remembered, when the keys expire (0 never).
+local HEAD, HEAD_SIZE = '<BBI4I4I4I4I4I4I4dddddddd', 94
+-- The rest, if it is not as in a new queue: limit of each group, groups with ready or active jobs; workers in line, those
+-- called, and how many jobs these want; keys that are remembered; shift; when the watching worker will look; that worker.
+-- While groups are reopened, the last one that was looked at follows.
+local RARE = '<I4I4I4I4I4I4ddc16'
 local VERSION, NONE, NOBODY = 6, 4294967295, '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 -- A job: r ready or active, d delayed, x dead; priority, most attempts, those that are over, bytes of
 -- payload, when it was pushed, rank, when it is due or died; bytes of group, key and about. Then these three,

@@ -22,7 +22,7 @@ local function add_lists()
     local told, left = {}, min(rows, rows_left)
     while left > 0 and at ~= '' do
       local letter, wanted = byte(at), left
-      if pages[letter] ~= nil then flush() end
+      if pages[letter] ~= nil then L.flush() end
       local found = call('zrangebylex', order, '(' .. at, '[' .. string.char(letter) .. '\255', 'limit', '0',
         format('%d', wanted))
       for _, member in ipairs(found) do
@@ -39,7 +39,7 @@ local function add_lists()
         end
         at, left = member, left - 1
       end
-      if #found < wanted and left > 0 then at = letter == 103 and 'o' or '' end -- g
+      if #found < wanted and left > 0 then at = letter == 103 and 'a' or '' end -- g
     end
     rows_left = rows_left - #told
     return pack('<I2I2', #told, #at) .. at .. concat(told)
@@ -48,7 +48,7 @@ local function add_lists()
   -- Inspect: the totals, and the first active jobs and groups.
   L[13] = function(at)
     local rows, oldest, next_due = read('<I2', argument, at), -1, -1
-    local first, next_delayed = open > 0 and L.first('o', '1'), delayed > 0 and L.first('d', '1')
+    local first, next_delayed = open > 0 and L.first('a', '1'), delayed > 0 and L.first('d', '1')
     if first then oldest = max(now - L.job(sub(first, -8)).pushed, 0) end
     if next_delayed then next_due = max(read('>I8', next_delayed, 2) - now, 0) end
     local reason = is_paused and L.read('r') or ''
@@ -56,10 +56,10 @@ local function add_lists()
       active, dead, idle + called, oldest, next_due, #reason) .. reason .. page('e', rows) .. page('c', rows), '\9'
   end
 
-  -- List: a page behind a member: g and o ready jobs, d delayed, e active, x dead; c groups.
+  -- List: a page behind a member: g and a ready jobs, d delayed, e active, x dead; c groups.
   L[14] = function(at, to)
     local rows, from = read('<I2', argument, at), sub(argument, at + 2, to)
-    if not string.find(from, '^[godexc]') or #from > 530 then error('SEINPAALARGUMENT a place in a list', 0) end
+    if not string.find(from, '^[gadexc]') or #from > 530 then error('SEINPAALARGUMENT a place in a list', 0) end
     return '\17' .. page(from, max(rows, 1), true), '\9'
   end
 end

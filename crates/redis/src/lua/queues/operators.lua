@@ -23,13 +23,13 @@ local function add_operators()
       L.place('d' .. pack('>I8', job.at) .. job.id, false)
     elseif job.group == '' then
       ready, open = ready - 1, open - 1
-      L.place('o' .. where, false)
+      L.place('a' .. where, false)
     else
       local group = L.group(job.group)
       group.ready, ready = group.ready - 1, ready - 1
       if group.front == where then
         group.front, open = '', open - 1
-        L.place('o' .. where, false)
+        L.place('a' .. where, false)
       else
         L.place('g' .. group.name .. '\0' .. where, false)
       end
@@ -86,7 +86,7 @@ local function add_operators()
   L[11] = function(at)
     local is_dead, removed, had_backlog = sub(argument, at, at) == 'x', 0, has_backlog
     while true do
-      local band = open > 0 and 'o' or ready > 0 and 'g' or delayed > 0 and 'd'
+      local band = open > 0 and 'a' or ready > 0 and 'g' or delayed > 0 and 'd'
       if is_dead then band = dead > 0 and 'x' end
       if not band or not L.has_work() then
         has_backlog = had_backlog
@@ -109,7 +109,7 @@ local function add_operators()
   -- next goes on with behind the last group that was looked at.
   function L.reopen_groups()
     for _ = 1, 256 do
-      if pages[103] ~= nil then flush() end -- g
+      if pages[103] ~= nil then L.flush() end -- g
       local member = call('zrangebylex', order, '(g' .. reopen .. '\1', '[g\255', 'limit', '0', '1')[1]
       if not member then
         reopen = false

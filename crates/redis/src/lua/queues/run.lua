@@ -3,36 +3,11 @@
 --
 -- The answer is a text; or a list of that text and the payload of each job that is delivered.
 
--- Turns an error that a script or Redis raised into an answer. A script that was ended by an error cannot take back its
--- writes, and then the state may be torn.
-local function refusal_of(raised)
-  local text = string.gsub(type(raised) == 'table' and raised.err or tostring(raised), '[\r\n]', ' ')
-  if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
-  if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
-  if string.find(text, 'data string too short', 1, true) then text = 'SEINPAALCORRUPT a value ends too early' end
-  if has_written then
-    text = string.gsub(text, '^SEINPAAL%u+', 'SEINPAALTORN')
-    if sub(text, 1, 8) ~= 'SEINPAAL' then text = 'SEINPAALTORN ' .. text end
-  elseif sub(text, 1, 8) ~= 'SEINPAAL' then
-    text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. text
-  end
-  return text
-end
-
--- Calls a function that may raise an error, unless there was one.
-local refusal
-local function try(f, ...)
-  if refusal then return end
-  local ok, answer, its_kept = pcall(f, ...)
-  if ok then return answer, its_kept end
-  refusal = refusal_of(answer)
-end
-
 if due <= steady then
-  try(L.expire)
-  try(L.take_due)
+  L.try(L.expire)
+  L.try(L.take_due)
 end
-if reopen then try(L.reopen_groups) end
+if reopen then L.try(L.reopen_groups) end
 
 -- Each call of a session is executed once. One that arrives again gets the answers that it got before, even after the
 -- deadline, because answering again changes nothing. One that a later call has overtaken is refused, and so is one that
@@ -50,7 +25,7 @@ while at <= #argument and not refusal do
       or kind == 4 and 11 + 16 * read('<I2', session, from + 9) or kind == 10 and 2 or kind == 14 and 6
       or kind == 15 and 9 or 1)
     if code < 13 then answer = sub(session, from, kept_at - 1) end
-    if kind == 3 then answer = try(L.deliver_again, sub(answer, 3)) end
+    if kind == 3 then answer = L.try(L.deliver_again, sub(answer, 3)) end
   elseif is_late then
     answer = '\18'
   end
@@ -63,42 +38,35 @@ while at <= #argument and not refusal do
     local payload, key_at, about_at = ARGV[2 + pushed], after + group_size, after + group_size + key_size
     if not payload or #payload > 1048576 or most < 1 or most > 1000000 or priority < -100 or priority > 100
         or not (when >= 0 and window >= 0 and window <= 604800000000) or group_size > 512 or key_size > 512
-        or about_at > at or at - about_at > 4096 then
+        or about_at > at or at - about_at > 4096 or (group_size > 0) ~= (how % 8 > 3) or (key_size > 0) ~= (how > 7) then
       refusal = 'SEINPAALARGUMENT a push'
       break
     end
     pushed = pushed + 1
-    local its_key, till = key_size > 0 and sub(argument, key_at, about_at - 1), nil
-    if its_key then
-      local known = fields['k' .. its_key]
-      if known == nil then known = call('hget', key, 'k' .. its_key) end
-      till = known and read('<d', known)
-      if till and till > now then answer = '\2' .. sub(known, 9) end
-    end
-    if not answer then
+    local its_key = how > 7 and sub(argument, key_at, about_at - 1)
+    local twin = its_key and L.try(L.pushed_with, its_key)
+    if twin then
+      answer = '\2' .. twin
+    else
       -- Numbers of jobs and fences grow strictly. They follow the clock, so they also grow after a loss of memory.
       last = last < now and now or last + 1
       local id, rank, state = pack('>I8', last), last - priority * 60000000, 'r'
-      if its_key and window > 0 then
-        if till then members['t' .. pack('>I8', till) .. its_key] = false else keys = keys + 1 end
-        till = now + window
-        members['t' .. pack('>I8', till) .. its_key] = true
-        fields['k' .. its_key] = pack('<d', till) .. id
-        forget_at, memory = min(forget_at, till), max(memory, till)
-      end
-      if how == 1 then when = now + when end
-      if how > 0 and when > now then
+      if its_key and window > 0 then L.try(L.remember_key, its_key, window, id) end
+      if how % 4 == 1 then when = now + when end
+      if how % 4 > 0 and when > now then
         state, when, delayed = 'd', min(when, 2 ^ 53), delayed + 1
         due = min(due, when + shift)
-        add[#add + 1], add[#add + 2], pages[100] = '0', 'd' .. pack('>I8', when) .. id, false
+        add[#add + 1], add[#add + 2] = '0', pack('>c1I8c8', 'd', when, id)
+        if pages then pages[100] = false end
       else
-        local where = pack('>I8', rank + 10000000000) .. id
+        local n = #add
         when, ready = 0, ready + 1
         if group_size > 0 then
-          try(L.enter_group, sub(argument, after, key_at - 1), where)
+          L.try(L.enter_group, sub(argument, after, key_at - 1), pack('>I8', rank + 10000000000) .. id)
         else
           open = open + 1
-          add[#add + 1], add[#add + 2], pages[111] = '0', 'o' .. where, false
+          add[n + 1], add[n + 2] = '0', pack('>c1I8c8', 'a', rank + 10000000000, id)
+          if pages then pages[97] = false end
         end
       end
       local n = #set
@@ -114,17 +82,20 @@ while at <= #argument and not refusal do
       refusal = 'SEINPAALARGUMENT a pop'
       break
     end
-    if idle + called > 0 then try(L.leave_line) end
+    if idle + called > 0 then L.try(L.leave_line) end
     local count, told, deliveries, page, place = 0, '', '', nil, 1
+    payloads = payloads or {}
     while count < most and open > 0 and active < limit and not is_paused and not refusal do
       if not page or not page[place] then
-        if page or pages[111] ~= nil then try(flush) end
-        page, place = call('zrangebylex', order, '[o', '[p', 'limit', '0', format('%d', most - count)), 1
+        if page or pages and pages[97] ~= nil then L.try(L.flush) end
+        -- Open jobs are the first members of all.
+        page, place = call('zrange', order, '0', format('%d', min(most - count, open) - 1)), 1
       end
-      local id = page[place] and sub(page[place], 10)
-      local found = id and call('hmget', key, 'i' .. id, 'p' .. id)
-      local job, payload = found and found[1], found and found[2]
-      if not payload or not job or #job < JOB_SIZE then
+      local member = page[place] or ''
+      local id = sub(member, 10)
+      local found = call('hmget', key, 'i' .. id, 'p' .. id)
+      local job, payload = found[1], found[2]
+      if byte(member) ~= 97 or not payload or not job or #job < JOB_SIZE then
         refusal = 'SEINPAALCORRUPT a job that is open, or its payload, is not there'
         break
       end
@@ -132,14 +103,16 @@ while at <= #argument and not refusal do
       if count > 0 and #payload > room then break end
       local _, priority, most_attempts, attempts, _, since, _, _, group_size, key_size, about_size, from = read(JOB, job)
       local group, is_taken = sub(job, from, from + group_size - 1), true
-      if group_size > 0 then is_taken = try(L.take_open, group) end
+      if group_size > 0 then is_taken = L.try(L.take_open, group) end
       if is_taken then
         last = last < now and now or last + 1
         local fence, n = pack('>I8', last), #set
         set[n + 1], set[n + 2] = 'a' .. id, pack(ATTEMPT, fence, asker, now, ttl, clock + ttl, now + ttl, steady + ttl,
           group_size) .. group .. sub(argument, about_at, at - 1)
-        add[#add + 1], add[#add + 2], pages[101] = '0', 'e' .. pack('>I8', steady + ttl) .. id, false
-        remove[#remove + 1] = page[place]
+        local m = #add
+        add[m + 1], add[m + 2] = '0', pack('>c1I8c8', 'e', steady + ttl, id)
+        if pages then pages[101] = false end
+        remove[#remove + 1] = member
         active, ready, open, room = active + 1, ready - 1, open - 1, room - #payload
         count, deliveries, payloads[#payloads + 1] = count + 1, deliveries .. id .. fence, payload
         from = from + group_size + key_size
@@ -152,9 +125,9 @@ while at <= #argument and not refusal do
       end
       place = place + 1
       -- Another job of the group may be open now.
-      if pages[111] == false then page = nil end
+      if pages and pages[97] == false then page = nil end
     end
-    if want % 2 == 1 and count < most then try(L.stand_in_line, most - count, want < 2 and 1 or 0) end
+    if want % 2 == 1 and count < most then L.try(L.stand_in_line, most - count, want < 2 and 1 or 0) end
     answer = pack(POPPED, 3, count > 0 and ttl or 0, ready + delayed + active, count) .. told
     its_kept = '\3' .. string.char(count) .. deliveries
   elseif code == 3 and size == 16 then
@@ -166,15 +139,16 @@ while at <= #argument and not refusal do
     if it and sub(it, 1, 8) == fence then
       local its_bound, group_size, from = read('<dI2', it, 57)
       active, answer = active - 1, '\5'
-      members['e' .. pack('>I8', its_bound) .. id], pages[101] = false, false
+      remove[#remove + 1] = pack('>c1I8c8', 'e', its_bound, id)
+      if pages then pages[101] = false end
       gone[#gone + 1], gone[#gone + 2] = 'i' .. id, 'p' .. id
       fields['a' .. id] = false
-      if group_size > 0 then try(L.leave_group, sub(it, from, from + group_size - 1)) end
+      if group_size > 0 then L.try(L.leave_group, sub(it, from, from + group_size - 1)) end
     end
   elseif L[code] then
     -- A job that was pushed just now can be cancelled.
-    if code > 7 and set[1] then try(flush) end
-    answer, its_kept = try(L[code], body, at - 1)
+    if code > 7 and set[1] then L.try(L.flush) end
+    answer, its_kept = L.try(L[code], body, at - 1)
   else
     refusal = 'SEINPAALARGUMENT no such request'
   end
@@ -190,12 +164,13 @@ if number > 0 and not is_repeated and not is_late then
   end
   if listed < forget_at then forget_at = listed end
   if not_after > memory then memory = not_after end
-  fields['s' .. asker] = pack(SESSION, number, not_after, listed, options % 2 == 1 and 0 or now + 2000000) .. kept
+  local n = #set
+  set[n + 1], set[n + 2] = 's' .. asker, pack(SESSION, number, not_after, listed, options % 2 == 1 and 0 or now + 2000000) .. kept
 end
 
 local look = -1
-if idle + called > 0 then look = try(L.serve_workers) else watch = NOBODY end
-if L.forget and forget_at <= now then try(L.forget, 4 + requests) end
+if idle + called > 0 then look = L.try(L.serve_workers) else watch = NOBODY end
+if L.forget and forget_at <= now then L.try(L.forget, 4 + requests) end
 if active == 0 then bound = 2 ^ 53 end
 
 -- Jobs and settings never expire. A queue that has only memories outlives them by half a day or more, so that no smaller
@@ -216,22 +191,26 @@ else
 end
 
 if is_blank and not refusal then
-  if not is_new or has_written then call('unlink', key, order) end
-elseif not refusal or has_written then
+  if not is_new or L.has_written then call('unlink', key, order) end
+elseif not refusal or L.has_written then
   -- What a call has done before an error stays, so that the header has to follow.
   if is_new and is_sharded then fields.n = call('cluster', 'myid') .. ' 0' end
-  local n = #set
-  set[n + 1], set[n + 2] = 'h', pack(HEAD, VERSION, (is_paused and 1 or 0) + (reopen and 2 or 0), limit, group_limit,
-    ready, open, delayed, active, dead, idle, called, wanted, sessions, keys, groups, clock, now, shift, bound, last, due,
-    forget_at, memory, deadline, watch_at, watch) .. (reopen or '')
-  local ok, raised = pcall(flush)
-  if not ok then refusal = refusal or refusal_of(raised) end
+  local n, rare = #set, ''
+  flags = (is_paused and 1 or 0) + (reopen and 2 or 0)
+  if reopen or groups + idle + called + keys + shift > 0 or group_limit < NONE then
+    flags = flags + 4
+    rare = pack(RARE, group_limit, groups, idle, called, wanted, keys, shift, watch_at, watch) .. (reopen or '')
+  end
+  set[n + 1], set[n + 2] = 'h', pack(HEAD, VERSION, flags, limit, ready, open, delayed, active, dead, sessions, clock, now,
+    bound, last, due, forget_at, memory, deadline) .. rare
+  local ok, raised = pcall(write, L, grows, set, gone, add, remove, fields, members)
+  if not ok then refusal = refusal or refusal_of(raised, L.has_written) end
   for i = 1, expires and not refusal and 2 or 0 do
     if milliseconds then call('pexpire', KEYS[i], milliseconds) else call('persist', KEYS[i]) end
   end
 end
 if refusal then return redis.error_reply(refusal) end
-if #notifications > 0 then L.publish() end
+if notifications and notifications[1] then L.publish() end
 answers = pack('<dBd', now, has_backlog and 1 or 0, look) .. answers
-if #payloads == 0 then return answers end
+if not payloads or not payloads[1] then return answers end
 return { answers, unpack(payloads) }

@@ -64,7 +64,7 @@ local function add_time()
   -- Forgets sessions and keys whose time is over, at most so many of each. Corrects the bounds of sessions.
   function L.forget(most)
     local page, left = format('%d', most + 64), most
-    flush()
+    L.flush()
     forget_at = 2 ^ 53
     for i, member in ipairs(call('zrangebylex', order, '[s', '[s\255', 'limit', '0', page)) do
       local bound, inbox = read('>I8c16', member, 2)

@@ -106,7 +106,7 @@ local function add_workers()
   local function first_end()
     local first = bound
     if due - steady >= first then return first end
-    if pages[101] ~= nil then flush() end -- e
+    if pages[101] ~= nil then L.flush() end -- e
     for _, member in ipairs(call('zrangebylex', order, '[e', '[e\255', 'limit', '0', '64')) do
       local bound, id = read('>I8c8', member, 2)
       if bound - steady >= first then break end
