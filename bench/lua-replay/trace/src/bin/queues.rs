@@ -172,7 +172,7 @@ fn main() {
                     _ => unreachable!(),
                 });
                 // One pop a call, as sessions do: the call has one room for payloads.
-                if requests.iter().filter(|r| matches!(r, Request::Pop(_))).count() > 1 { requests.pop(); }
+                if matches!(requests.last(), Some(Request::Pop(_))) && (requests.iter().filter(|r| matches!(r, Request::Pop(_))).count() > 1 || state.head().unwrap().in_work > 60) { requests.pop(); }
             }
             if kind == 2 && r.one_in(12) { requests = vec![Request::Configure(Configure::GroupLimit(if r.one_in(5) { None } else { Some(Limit::new(r.below(4) as u32).unwrap()) }))] }
             if r.one_in(15) { requests = vec![if r.one_in(2) { Request::Inspect { rows: 100_000 } } else { Request::List { after: ItemPosition::before(r.of(&ItemState::ALL)), rows: 1000 } }] }
@@ -182,7 +182,7 @@ fn main() {
             if !reads || r.one_in(4) { c.number += 1; batch.number = c.number }
             match r.below(30) {
                 0 => batch.not_after = (now + r.below(4)).saturating_sub(2),
-                1 if c.number > 1 && batch.number > 0 => batch.number -= 1 + r.below(2),
+                1 if batch.number > 0 => if let Some(known) = state.session(Inbox(c.inbox)).unwrap() && known.number > 1 { batch.number = known.number - 1 },
                 2 | 3 => if let Some(last) = &c.last { batch = Batch { seen, ..last.clone() } },
                 _ => {}
             }

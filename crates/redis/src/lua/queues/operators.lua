@@ -105,24 +105,26 @@ local function add_operators()
     end
   end
 
-  -- Opens groups that were full and have room now, after their limit was changed. What one call leaves over, the
-  -- next goes on with behind the last group that was looked at.
+  -- Opens groups that were full and have room now, after their limit was changed. What one call leaves over, the next goes
+  -- on with behind the last group that was opened, or after many that were open already, behind the last of these.
   function L.reopen_groups()
+    local after = reopen
     for _ = 1, 256 do
       if pages[103] ~= nil then L.flush() end -- g
-      local member = call('zrangebylex', order, '(g' .. reopen .. '\1', '[g\255', 'limit', '0', '1')[1]
+      local member = call('zrangebylex', order, '(g' .. after .. '\1', '[g\255', 'limit', '0', '1')[1]
       if not member then
         reopen = false
         return
       end
       local group = L.group(sub(member, 2, -18))
+      after = group.name
       if group.front == '' then
         if not L.has_work() then return end
         L.put_group(group)
+        reopen = after
       end
-      reopen = group.name
     end
-    has_backlog = true
+    reopen, has_backlog = after, true
   end
 
   -- Configure: l the limit of active jobs, g that of each group; p a pause with its reason, r its end. A lower
