@@ -53,15 +53,6 @@ def test_a_confirmation_can_be_declined(stack, page, name):
     assert holder.poll() is None
 
 
-def test_ask_lets_the_run_go_on(stack, page, name):
-    holder = stack.hold(name)
-    page.goto(stack.url("name", name))
-    act(page, "Ask", reason="a release is due")
-    page.goto(stack.url("name", name))
-    expect(page.locator(".part-holders")).to_contain_text("a release is due")
-    assert holder.poll() is None
-
-
 def test_pause_resume_limit_and_reserve(stack, page, name):
     stack.seinpaal("limit", name, "2")
     page.goto(stack.url("name", name))

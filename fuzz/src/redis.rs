@@ -8,63 +8,57 @@ use seinpaal_proto::{
     session::{Session, SessionConfig, Want},
     time::SECOND,
 };
-use seinpaal_quorum::answer::{NodeAnswer, NodeReply};
+use seinpaal_quorum::{
+    answer::{NodeAnswer, NodeReply},
+    wakeup as node_wakeup,
+};
 use seinpaal_redis::{
     cluster::{HashSlotMap, NodeAddress},
-    error,
+    decode, error,
     keys::Keys,
-    reply, sentinel, wakeup, write,
+    sentinel, wakeup, write,
 };
 use seinpaal_store::{
-    StoreErrorKind,
+    News, StoreErrorKind,
     url::{SentinelUrl, StoreUrl},
 };
 
 use crate::must_be_one_line;
 
-/// How many requests the client has sent before it hears one of these answers.
-const REQUESTS: usize = 3;
-
-/// An answer of a script. Replies that can be read from it are told to a session.
+/// An answer of a script, as the answer to each request alone and to all of them. Replies that can
+/// be read from it are told to a session.
 pub(crate) fn answer(bytes: &[u8]) {
     let Some(value) = value(bytes) else { return };
-    if let Value::BulkString(_) | Value::Int(_) = &value {
-        return packed_answer(&value);
-    }
-    let requests = match &value {
-        Value::Array(parts) => parts.len().saturating_sub(1),
-        _ => REQUESTS,
-    };
-    match reply::parse(value, "step", requests) {
-        Ok(replies) => tell_a_session(replies),
-        Err(error) => {
-            assert_eq!(error.kind(), StoreErrorKind::Corrupt);
-            must_be_one_line(&error);
-            assert!(error.to_string().len() < 1000, "{error}");
-        }
-    }
-}
-
-/// A packed answer, as the answer to each plain request alone and to all of them.
-fn packed_answer(value: &Value) {
-    let name = Name::new("gpus").expect("that is a name");
-    let asked = plain_requests();
-    let alone = asked.iter().map(std::slice::from_ref);
-    for requests in alone.chain([&asked[..]]).map(<[Request]>::to_vec) {
-        let batch = Batch { name: name.clone(), inbox: Some(Inbox(7)), fence_seen: 0, requests };
-        match reply::of_batch(value.clone(), "step", &batch) {
+    for batch in batches() {
+        match decode::replies(&value, &batch) {
             Ok(replies) => {
                 assert_eq!(replies.replies.len(), batch.requests.len());
                 tell_a_session(replies);
             }
-            Err(error) => assert_eq!(error.kind(), StoreErrorKind::Corrupt),
+            Err(error) => {
+                assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+                must_be_one_line(&error);
+                assert!(error.to_string().len() < 1000, "{error}");
+            }
         }
     }
 }
 
-/// One of each request that may have a packed answer.
-fn plain_requests() -> [Request; 4] {
-    let (ticket, lease, ttl, margin) = (Ticket(1), Ticket(0).into(), 30 * SECOND, SECOND);
+/// Each request alone, and all of them.
+fn batches() -> impl Iterator<Item = Batch> {
+    let asked = requests();
+    let alone = asked.clone().into_iter().map(|request| vec![request]);
+    alone.chain([asked.to_vec()]).map(|requests| Batch {
+        name: Name::new("gpus").expect("that is a name"),
+        inbox: Some(Inbox(7)),
+        fence_seen: 0,
+        requests,
+    })
+}
+
+/// Requests with a ticket, and one without.
+fn requests() -> [Request; 5] {
+    let (ticket, lease, ttl, margin) = (Ticket(1), Ticket(1).lease(), 30 * SECOND, SECOND);
     let acquire = Acquire {
         ticket,
         kind: Kind::Semaphore,
@@ -73,10 +67,8 @@ fn plain_requests() -> [Request; 4] {
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease,
         ttl,
         margin,
-        waiter_lease: Ticket(9 << 64).into(),
         waiter_ttl: ttl,
         not_after: None,
         about: String::new(),
@@ -87,6 +79,7 @@ fn plain_requests() -> [Request; 4] {
         Request::Release { ticket, slots: None },
         renew(Whom::All { members: 1, digest: 1 }),
         renew(Whom::Tickets(vec![ticket])),
+        Request::Inspect { rows: 9 },
     ]
 }
 
@@ -151,6 +144,9 @@ fn want(permits: u32) -> Want {
 /// A message on the channel of an inbox, or of a cluster's name.
 pub(crate) fn wakeup(bytes: &[u8]) {
     let keys = Keys::new("seinpaal:").expect("it has no braces");
+    if let Some(News::Wakeup(hint)) = node_wakeup::read(&keys, Inbox(7), bytes) {
+        must_be_one_line(&hint.name);
+    }
     let Some(wakeup) = wakeup::parse(&keys, Inbox(7), bytes) else { return };
     must_be_one_line(&wakeup.name);
     let [records, _] = keys.of(&wakeup.name);
@@ -269,11 +265,9 @@ mod tests {
     use super::*;
 
     fn read(seed: &Path) -> Vec<Reply> {
-        let bytes = fs::read(seed).unwrap();
-        let Some(Value::Array(answers)) = value(&bytes) else { return Vec::new() };
-        let told = answers.len().saturating_sub(1);
-        let replies = reply::parse(Value::Array(answers), "step", told);
-        replies.map(|replies| replies.replies).unwrap_or_default()
+        let value = value(&fs::read(seed).unwrap()).unwrap();
+        let read = batches().filter_map(|batch| decode::replies(&value, &batch).ok());
+        read.flat_map(|replies| replies.replies).collect()
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use seinpaal_proto::time::SECOND;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
-    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
-    Renew, Request, SlotNames, Slots, Ticket, Whom, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames,
+    Slots, Ticket, Whom, execute,
 };
 
 use seinpaal_store::packed::pack;
@@ -58,7 +58,7 @@ fn use_it(state: &mut MemoryState) {
 fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
     let ticket = tickets.first().copied().unwrap_or(Ticket(76));
     let (ttl, margin, lease) = (30 * SECOND, SECOND, LeaseId(1 << 100));
-    let renew = |whom| Request::Renew(Renew { lease: LeaseId::from(ticket), ttl, margin, whom });
+    let renew = |whom| Request::Renew(Renew { lease: ticket.lease(), ttl, margin, whom });
     let attach = Attach { ticket, lease, ttl, margin, not_after: None, about: String::new() };
     let rules = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set, OnMismatch::Exact];
     let limit = Limit::ONE;
@@ -82,9 +82,6 @@ fn asked_of(tickets: &[Ticket]) -> Vec<Request> {
     requests.extend(tickets.iter().map(|&ticket| Request::Release { ticket, slots: None }));
     requests.extend([cancel(Ticket(77), None), cancel(ticket, Some(lease))]);
     requests.extend([80, 81].map(|n| Request::Evict { ticket: Ticket(n) }));
-    let ask = HandOverAsk::new("eve", "a release is due").unwrap();
-    let (ticket, lease) = (Ticket(1), LeaseId(77));
-    requests.push(Request::AskHolder(AskHolder { ticket, lease, ask }));
     requests
 }
 
@@ -97,10 +94,8 @@ fn acquire(ticket: Ticket, limit: Option<LimitRule>) -> Acquire {
         limit,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId::from(ticket),
         ttl: 30 * SECOND,
         margin: 8 * SECOND,
-        waiter_lease: LeaseId(9),
         waiter_ttl: 15 * SECOND,
         not_after: None,
         about: String::new(),

@@ -94,12 +94,6 @@ impl Connection {
         Ok(Call::silent(async move { semaphore.evict(ticket).await }))
     }
 
-    /// Asks a holder to hand over.
-    fn ask_holder(&self, want: Want, ticket: &str, by: String, reason: String) -> PyResult<Call> {
-        let (semaphore, ticket) = (want.semaphore(&self.0)?, parsed(ticket)?);
-        Ok(Call::silent(async move { semaphore.ask_holder(ticket, &by, &reason).await }))
-    }
-
     /// Gives names to the slots, whose number becomes the limit.
     fn name_slots(&self, want: Want, names: Vec<String>) -> PyResult<Call> {
         let semaphore = want.semaphore(&self.0)?;
@@ -177,16 +171,6 @@ fn set_object(py: Python<'_>, set: PermitSet) -> PyResult<Py<PyAny>> {
     Ok(permits?.into_pyobject(py)?.unbind())
 }
 
-/// The asks of each ticket: the person and the reason.
-fn asks_object<'py>(py: Python<'py>, seen: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
-    let by_ticket = PyDict::new(py);
-    for holder in seen.holders.iter().filter(|holder| !holder.asks.is_empty()) {
-        let asks = holder.asks.iter().map(|(ask, _)| (ask.by(), ask.reason()));
-        by_ticket.set_item(holder.ticket.to_string(), asks.collect::<Vec<_>>())?;
-    }
-    Ok(by_ticket)
-}
-
 fn snapshot_object(py: Python<'_>, seen: Snapshot) -> PyResult<Py<PyAny>> {
     let holders: Vec<_> = seen.holders.iter().map(|it| it.ticket.to_string()).collect();
     let waiters: Vec<_> = seen.waiters.iter().map(|it| it.ticket.to_string()).collect();
@@ -199,6 +183,5 @@ fn snapshot_object(py: Python<'_>, seen: Snapshot) -> PyResult<Py<PyAny>> {
     fields.set_item("holders", holders)?;
     fields.set_item("waiters", waiters)?;
     fields.set_item("slot_names", seen.slot_names.iter().collect::<Vec<_>>())?;
-    fields.set_item("asks", asks_object(py, &seen)?)?;
     Ok(fields.into_any().unbind())
 }

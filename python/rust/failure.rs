@@ -142,7 +142,6 @@ impl From<AdminError> for Failure {
             AdminError::FixedLimit(_) => Self::new("OtherKind", error),
             AdminError::SlotsInUse { .. } => Self::new("SlotsInUse", error),
             AdminError::Unknown(_) => Self::new("NoSuchTicket", error),
-            AdminError::Waits(_) => Self::new("Waits", error),
             AdminError::Ended(_) => Self::new("Ended", error),
             AdminError::Closed => Self::new("Closed", error),
             AdminError::Store(store) => Self::store(store),

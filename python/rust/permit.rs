@@ -1,14 +1,8 @@
 //! A permit in Python's hands.
 
-use std::{
-    collections::VecDeque,
-    future::poll_fn,
-    pin::pin,
-    sync::{Arc, Weak},
-    task::Poll,
-};
+use std::sync::{Arc, Weak};
 
-use pyo3::{prelude::*, types::PyBool};
+use pyo3::prelude::*;
 use seinpaal::{Lost, PermitState, ReleaseError};
 
 use crate::{
@@ -22,7 +16,6 @@ use crate::{
 pub(crate) struct Permit {
     held: Held<seinpaal::Permit>,
     watches: Watches,
-    asks: Asks,
     process: u32,
     #[pyo3(get)]
     name: String,
@@ -45,15 +38,11 @@ pub(crate) struct Permit {
 /// The most slots that are listed. A writer has a million.
 const MOST_SLOTS: usize = 1024;
 
-/// The asks that have not been fetched, with their reasons. If a call is cancelled after an ask
-/// came, the ask stays here.
-type Asks = Arc<Locked<VecDeque<(String, String)>>>;
-
 /// The permit, until it is taken out. A watch shares the ownership.
 pub(crate) type Held<T> = Locked<Option<Arc<T>>>;
 
-/// The calls that wait for a loss or an ask. They share the ownership of the permit, so they are
-/// ended before the permit is given up.
+/// The calls that wait for a loss. They share the ownership of the permit, so they are ended before
+/// the permit is given up.
 #[derive(Default)]
 pub(crate) struct Watches(Locked<Vec<Weak<Shared>>>);
 
@@ -98,28 +87,10 @@ pub(crate) fn until_lost(lost: impl Future<Output = Lost> + Send + 'static) -> C
     Call::new(lost, |py, lost| Ok(lost.into_pyobject(py)?.into_any().unbind()))
 }
 
-/// Waits for an ask. Returns `false` if the permit is lost first.
-async fn is_asked(permit: &seinpaal::Permit, asks: &Asks) -> bool {
-    let (mut asked, mut lost) = (pin!(permit.asked()), pin!(permit.lost()));
-    poll_fn(|context| {
-        if !asks.with(|asks| asks.is_empty()) {
-            return Poll::Ready(true);
-        }
-        if let Poll::Ready(ask) = asked.as_mut().poll(context) {
-            let ask = (ask.by().to_owned(), ask.reason().to_owned());
-            asks.with(|asks| asks.push_back(ask));
-            return Poll::Ready(true);
-        }
-        lost.as_mut().poll(context).map(|_| false)
-    })
-    .await
-}
-
 impl Permit {
     pub(crate) fn new(permit: seinpaal::Permit) -> Self {
         Self {
             watches: Watches::default(),
-            asks: Asks::default(),
             process: std::process::id(),
             name: permit.name().to_owned(),
             ticket: permit.ticket().to_string(),
@@ -160,12 +131,6 @@ impl Permit {
         self.with(seinpaal::Permit::is_held).unwrap_or(false)
     }
 
-    /// Returns whether the permit was given back, or handed on.
-    #[getter]
-    fn is_released(&self) -> bool {
-        self.held.with(|held| held.is_none())
-    }
-
     /// The number of seconds for which the permit is certain to be held. `None`: for as long as
     /// this process lives.
     #[getter]
@@ -189,24 +154,6 @@ impl Permit {
     /// permit is given back.
     fn watch(&self) -> PyResult<Call> {
         self.watched(|permit| until_lost(async move { permit.lost().await }))
-    }
-
-    /// A call that ends with `True` when a person has asked for the permit, and with `False` if the
-    /// permit is lost first. The call is cancelled when the permit is given back.
-    fn watch_asks(&self) -> PyResult<Call> {
-        let asks = Arc::clone(&self.asks);
-        self.watched(|permit| {
-            let asked = async move { Ok::<_, Failure>(is_asked(&permit, &asks).await) };
-            let convert = |py: Python<'_>, asked: bool| {
-                Ok(PyBool::new(py, asked).to_owned().into_any().unbind())
-            };
-            Call::new(asked, convert)
-        })
-    }
-
-    /// Takes the oldest ask that has not been fetched: the person and the reason.
-    fn take_ask(&self) -> Option<(String, String)> {
-        self.asks.with(VecDeque::pop_front)
     }
 
     /// Gives the permit back.

@@ -21,7 +21,7 @@ SERVERS = dict(line.split() for line in os.environ["SEINPAAL_TEST_SERVERS"].spli
 STORES = ["file", "redis", "memory", *SERVERS]
 #: The abilities that a store lacks, by their names in `crates/conformance`.
 LACKS = {
-    "quorum": {"KeepsOrder", "PassesAsks", "NamesSlots", "KeepsQueues"},
+    "quorum": {"KeepsOrder", "NamesSlots", "KeepsQueues"},
     "zookeeper": {"KeepsQueues"},
 }
 _names = itertools.count()

@@ -169,30 +169,6 @@ def test_a_loss_while_the_loop_is_blocked_is_told_at_the_end(url: str, name: str
     asyncio.run(main())
 
 
-@pytest.mark.needs("PassesAsks")
-def test_a_task_that_waits_for_an_ask_and_is_cancelled_loses_none(url: str, name: str) -> None:
-    async def main() -> None:
-        store = await seinpaal.connect_async(url)
-        nightly = store.mutex(name)
-        permit = await nightly.acquire_async()
-        for turns in range(40):
-            task = asyncio.ensure_future(permit.asked_async())
-            await asyncio.sleep(0)
-            await nightly.ask_holder_async(permit.ticket, str(turns), by="eve")
-            for _ in range(turns % 4):
-                await asyncio.sleep(0)
-            task.cancel()
-            try:
-                ask = await task
-            except asyncio.CancelledError:
-                ask = await permit.asked_async()
-            assert ask == seinpaal.HandOverAsk("eve", str(turns))
-        assert permit.is_held
-        await store.close_async()
-
-    asyncio.run(main())
-
-
 def test_several_names_at_once_are_lost_together(url: str, name: str) -> None:
     async def main() -> None:
         store = await seinpaal.connect_async(url)

@@ -81,12 +81,3 @@ def test_slots_without_names_say_so_and_readers_wish_for_none(
         store.semaphore(name).acquire(slot_names=["a", "b"])
     with pytest.raises(errors.BadSetting):
         store.semaphore(name).name_slots(["a", "a"])
-
-
-def test_words_of_an_ask_that_cannot_be_shown_are_refused(store: seinpaal.Seinpaal, name: str) -> None:
-    nightly = store.mutex(name)
-    with nightly as permit:
-        for by, reason in [("", "x"), ("eve", ""), ("a\nb", "x"), ("eve", "x" * 513)]:
-            with pytest.raises(errors.BadSetting):
-                nightly.ask_holder(permit.ticket, reason, by=by)
-        assert nightly.snapshot().asks == {}

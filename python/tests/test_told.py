@@ -1,10 +1,8 @@
-"""The news that a holder gets: that its permit is lost, and that a person asks for it."""
+"""The news that a holder gets: that its permit is lost."""
 
 from __future__ import annotations
 
-import gc
 import sys
-import threading
 
 import pytest
 from conftest import until
@@ -104,87 +102,3 @@ def test_a_callback_that_is_called_at_once_can_exit_its_own_thread(
     until(lambda: permit.lost is not None)
     with pytest.raises(SystemExit):
         permit.on_lost(leave)
-
-
-@pytest.mark.needs("PassesAsks")
-def test_a_callback_for_asks_that_exits_hears_of_the_next_ask(
-    store: seinpaal.Seinpaal, name: str
-) -> None:
-    nightly = store.mutex(name)
-    permit = nightly.acquire()
-    heard: list[str] = []
-
-    def hear(ask: seinpaal.HandOverAsk) -> None:
-        heard.append(ask.reason)
-        sys.exit()
-
-    permit.on_asked(hear)
-    for count, reason in enumerate(("one", "two"), 1):
-        nightly.ask_holder(permit.ticket, reason)
-        until(lambda: len(heard) == count)
-    assert heard == ["one", "two"]
-    permit.release()
-
-
-@pytest.mark.needs("PassesAsks")
-def test_a_holder_is_called_back_for_each_ask_until_it_gives_back(
-    store: seinpaal.Seinpaal, name: str
-) -> None:
-    nightly = store.mutex(name)
-    permit = nightly.acquire()
-    assert permit.asked(0) is None
-    heard: list[seinpaal.HandOverAsk] = []
-
-    def hear(ask: seinpaal.HandOverAsk) -> None:
-        heard.append(ask)
-        if len(heard) == 1:
-            raise RuntimeError("what a callback raises ends nothing")
-
-    permit.on_asked(hear)
-    nightly.ask_holder(permit.ticket, "a release is due", by="eve")
-    until(lambda: len(heard) == 1)
-    nightly.ask_holder(permit.ticket, "<b>still</b> waiting")
-    until(lambda: len(heard) == 2)
-    assert (heard[0].by, heard[0].reason) == ("eve", "a release is due")
-    assert "@" in heard[1].by and heard[1].reason == "<b>still</b> waiting"
-    assert permit.is_held
-    permit.release()
-    with pytest.raises(seinpaal.NotHeld):
-        permit.asked(0)
-
-
-@pytest.mark.needs("PassesAsks")
-def test_a_permit_that_only_its_callback_for_asks_has_goes_back(
-    store: seinpaal.Seinpaal, name: str
-) -> None:
-    nightly = store.mutex(name)
-    permit = nightly.acquire()
-    permit.on_asked(lambda ask: None)
-    del permit
-    gc.collect()
-    until(lambda: nightly.snapshot().holders_total == 0)
-
-
-@pytest.mark.needs("PassesAsks")
-def test_a_wait_for_an_ask_ends_with_the_loss_or_the_release_of_the_permit(
-    store: seinpaal.Seinpaal, name: str
-) -> None:
-    nightly = store.mutex(name)
-    permit = nightly.acquire()
-    nightly.evict(permit.ticket)
-    with pytest.raises(seinpaal.Lost, match="evicted"):
-        permit.asked()
-    permit = nightly.acquire()
-    ended: list[object] = []
-
-    def wait() -> None:
-        try:
-            ended.append(permit.asked())
-        except seinpaal.NotHeld as error:
-            ended.append(error)
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    permit.release()
-    thread.join(60)
-    assert [type(end) for end in ended] == [seinpaal.NotHeld]

@@ -159,9 +159,6 @@ pub(crate) enum CliCommand {
     /// End a holder's lease or a waiter's place; its client learns of it at once
     #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
     Evict(NameAndTicket),
-    /// Ask a holder to hand over; the holder is told who asks and why, and decides
-    #[command(after_long_help = after(&[ENVIRONMENT, TABLE]))]
-    Ask(AskArgs),
     /// Push items into a queue, work on them, inspect and control it
     Queue {
         #[command(subcommand)]
@@ -203,18 +200,6 @@ pub(crate) struct NameAndTicket {
     /// The ticket that `acquire` printed or `show` lists, or a prefix that no other ticket has
     #[arg(value_parser = values::ticket)]
     pub(crate) ticket: TicketStart,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct AskArgs {
-    #[command(flatten)]
-    pub(crate) which: NameAndTicket,
-    /// The reason, told to the holder and shown to people: at most 512 bytes
-    #[arg(long, value_name = "TEXT", value_parser = values::text)]
-    pub(crate) reason: String,
-    /// The person or program that asks, at most 128 bytes (default: this user at this host)
-    #[arg(long, value_name = "NAME", value_parser = values::text)]
-    pub(crate) by: Option<String>,
 }
 
 #[derive(Args, Debug)]

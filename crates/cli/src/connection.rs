@@ -33,8 +33,18 @@ pub(crate) async fn connect(
     choice.introduce(voice, true);
     let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect();
     let seinpaal = unless_ended(signals, Box::pin(connecting)).await??;
-    seinpaal.advice().iter().for_each(|line| voice.explain(line));
+    unless_ended(signals, Box::pin(explain_advice(&seinpaal, voice))).await?;
     Ok(seinpaal)
+}
+
+/// Prints the store's advice for `-v`. The store is asked only then, which may take a while.
+async fn explain_advice(seinpaal: &Seinpaal, voice: Voice) {
+    if voice.is_explaining() {
+        match seinpaal.diagnose().await {
+            Ok(diagnosis) => diagnosis.advice.iter().for_each(|line| voice.explain(line)),
+            Err(error) => voice.explain(error),
+        }
+    }
 }
 
 /// Makes the connection of a `run`. If the connection has no thread of its own, its task is put
@@ -51,7 +61,7 @@ pub(crate) async fn connect_here(
     let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl));
     let (seinpaal, its_task) = unless_ended(signals, Box::pin(connecting.connect_here())).await??;
     *task = its_task;
-    seinpaal.advice().iter().for_each(|line| voice.explain(line));
+    unless_ended(signals, Box::pin(explain_advice(&seinpaal, voice))).await?;
     Ok(seinpaal)
 }
 
@@ -91,7 +101,7 @@ where
         choice.introduce(voice, false);
         let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None));
         let seinpaal = connecting.connect().await?;
-        seinpaal.advice().iter().for_each(|line| voice.explain(line));
+        explain_advice(&seinpaal, voice).await;
         tokio::select! {
             biased;
             answer = question(&seinpaal) => answer,

@@ -54,7 +54,7 @@ Exit status:
   78       another limit is stored, more permits wanted than exist,
            or bad configuration
   122      the lease was lost and CMD stopped;
-           renew, release, evict, ask, show --why: the ticket is gone;
+           renew, release, evict, show --why: the ticket is gone;
            queue: there is no such item
   124      --max-hold reached
   126/127  CMD cannot be executed / was not found

@@ -2,7 +2,6 @@
 #![expect(missing_docs, reason = "the name of a case is its description")]
 
 pub mod alarms;
-pub mod asking;
 pub mod attach;
 pub mod cancel;
 pub mod exclusion;

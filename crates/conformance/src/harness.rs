@@ -107,8 +107,6 @@ pub enum Ability {
     KeepsOrder,
     /// The harness can take away the subscription of a client that lives on.
     LosesSubscriptions,
-    /// A request to hand over reaches the holder.
-    PassesAsks,
     /// The store keeps queues.
     KeepsQueues,
     /// The store keeps names for slots, and wishes for them.

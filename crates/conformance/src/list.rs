@@ -59,13 +59,8 @@ macro_rules! with_every_case {
                 a_waiter_is_not_made_a_holder_by_a_renewal [];
                 a_renewal_behind_a_release_proves_what_the_release_hands_over [KeepsOrder];
                 the_places_in_the_queue_are_renewed_in_one_call [];
-                five_hundred_tickets_are_renewed_in_one_call [];
-            }
-            asking {
-                a_holder_that_is_asked_is_told_and_holds_on [PassesAsks];
-                a_holder_that_hears_no_wakeup_is_told_by_its_renewal [PassesAsks];
-                only_a_ticket_that_holds_can_be_asked_for [PassesAsks];
-                people_see_what_was_asked_until_the_grant_ends [PassesAsks];
+                a_lease_of_another_client_cannot_be_renewed_as_a_whole [];
+                as_many_tickets_as_a_lease_may_have_are_renewed_in_one_request [];
             }
             attach {
                 attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before [];

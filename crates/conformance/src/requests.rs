@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Configure, Enqueue, Fence, HandOverAsk, Kind, LeaseId, Limit,
-    LimitRule, OnMismatch, Permits, Priority, Renew, Request, Ticket, Whom,
+    Acquire, Attach, Configure, Enqueue, Fence, Kind, LeaseId, Limit, LimitRule, OnMismatch,
+    Permits, Priority, Renew, Request, Ticket, Whom,
     time::{Micros, UNBOUNDED, WAITER_TTL, margin, micros},
 };
 
@@ -13,7 +13,7 @@ pub(crate) const TTL: Duration = Duration::from_secs(30);
 /// That ttl, as requests carry it.
 pub(crate) const TTL_MICROS: Micros = 30_000_000;
 
-/// A request for one permit, under leases that no other ticket shares, by a client that waits.
+/// A request for one permit, by a client that waits.
 pub(crate) fn want(ticket: Ticket) -> Acquire {
     Acquire {
         ticket,
@@ -23,10 +23,8 @@ pub(crate) fn want(ticket: Ticket) -> Acquire {
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId::from(ticket),
         ttl: TTL_MICROS,
         margin: margin(TTL_MICROS),
-        waiter_lease: LeaseId(!ticket.0),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),
@@ -95,12 +93,6 @@ pub(crate) fn detach(ticket: Ticket) -> Request {
 /// As [`detach`], but only if the ticket has no later grant than this one.
 pub(crate) fn detach_grant(ticket: Ticket, fence: Fence) -> Request {
     Request::Detach { ticket, fence, ttl: TTL_MICROS, margin: UNBOUNDED }
-}
-
-/// Asks the holder of the ticket to hand over.
-pub(crate) fn ask_holder(ticket: Ticket, by: &str) -> Request {
-    let ask = HandOverAsk::new(by, "a release is due").unwrap();
-    Request::AskHolder(AskHolder { ticket, lease: crate::stage::lease(), ask })
 }
 
 pub(crate) fn evict(ticket: Ticket) -> Request {

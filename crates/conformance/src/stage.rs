@@ -110,14 +110,22 @@ pub(crate) fn tickets<const N: usize>() -> [Ticket; N] {
     std::array::from_fn(|_| source.ticket())
 }
 
-/// This many tickets that no other client has.
-pub(crate) fn many_tickets(count: usize) -> Vec<Ticket> {
-    let mut source = TicketSource::new(Inbox(random()));
-    (0..count).map(|_| source.ticket()).collect()
+/// The tickets and leases of a client, as its session draws them: they begin like its inbox. Each
+/// source draws others.
+pub(crate) fn source_of(client: Inbox) -> TicketSource {
+    TicketSource::new(Inbox(client.0 >> 64 << 64 | random() >> 64))
 }
 
+/// Tickets of one series that no other client has. Their permits stand under one lease, and their
+/// places under another.
+pub(crate) fn members<const N: usize>() -> [Ticket; N] {
+    let series = tickets::<1>()[0].series();
+    std::array::from_fn(|n| series.ticket(n as u32 + 1))
+}
+
+/// A lease that no client has.
 pub(crate) fn lease() -> LeaseId {
-    LeaseId(random())
+    TicketSource::new(Inbox(random())).lease()
 }
 
 pub(crate) fn random() -> u128 {

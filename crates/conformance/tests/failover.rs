@@ -166,7 +166,8 @@ async fn missing_replicas_are_reported_at_once_and_the_grant_is_undone() {
     let servers = SentinelServers::shared();
     let url = servers.url("?replicated=3&prefix=never:");
     let seinpaal = Seinpaal::connect(&url).await.unwrap(); // with the default patience
-    assert!(seinpaal.advice().iter().any(|advice| advice.text.contains("replicated=3")));
+    let advice = seinpaal.diagnose().await.unwrap().advice;
+    assert!(advice.iter().any(|advice| advice.text.contains("replicated=3")));
     let semaphore = seinpaal.semaphore(NAME);
     let refused = semaphore.acquire().await.expect_err("there are two");
     let AcquireError::Store(error) = refused else { panic!("{refused}") };

@@ -26,7 +26,6 @@ impl WaitingHere {
     pub(super) fn note(&mut self, batch: &Batch, replies: &Replies) -> bool {
         for (request, reply) in batch.requests.iter().zip(&replies.replies) {
             match (request, reply) {
-                // An ask to hand over has this answer, too, about a ticket of another client.
                 (Request::Acquire(_), Reply::Queued { ticket, .. }) => {
                     self.tickets.entry(batch.name.clone()).or_default().insert(*ticket);
                 }
@@ -93,25 +92,5 @@ impl WaitingHere {
         if tickets.is_empty() {
             self.tickets.remove(name);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use seinpaal_proto::{AskHolder, HandOverAsk, LeaseId};
-
-    use super::*;
-
-    #[test]
-    fn asking_about_a_waiter_is_no_waiting() {
-        let (ticket, lease) = (Ticket(1), LeaseId(2));
-        let ask = HandOverAsk::new("eve", "a release is due").unwrap();
-        let requests = vec![Request::AskHolder(AskHolder { ticket, lease, ask })];
-        let batch = Batch { name: Name::new("n").unwrap(), inbox: None, fence_seen: 0, requests };
-        let queued = Reply::Queued { ticket, waiting: 1, limit: 1 };
-        let replies = Replies { now: 1, replies: vec![queued], backlog: false, look_in: None };
-        let mut line = WaitingHere::default();
-        assert!(!line.note(&batch, &replies));
-        assert!(line.lines().is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::{os::fd::BorrowedFd, process, time::Duration};
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, ChildRecord, Examination, Fact, GuardedWrite, OneStep,
+    Abilities, BoxFuture, Bundles, ChildRecord, Diagnosis, Examination, GuardedWrite, OneStep,
     Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
@@ -20,15 +20,6 @@ impl Store for EmbeddedStore {
 
     fn first_reading(&self) -> Reading {
         self.first_reading
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        let place = self.place.display().to_string();
-        facts::advice(&self.place).into_iter().map(|advice| advice.at(&place)).collect()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        facts::of(&self.place)
     }
 
     fn presence(&self) -> Option<&dyn Presence> {
@@ -85,6 +76,13 @@ impl Store for EmbeddedStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(self.ask(|answer| StoreJob::List { prefix: prefix.to_owned(), answer }))
+    }
+
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        let place = self.place.display().to_string();
+        let advice = facts::advice(&self.place).into_iter().map(|advice| advice.at(&place));
+        let diagnosis = Diagnosis { facts: facts::of(&self.place), advice: advice.collect() };
+        Box::pin(async { Ok(diagnosis) })
     }
 
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {

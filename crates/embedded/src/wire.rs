@@ -1,9 +1,9 @@
 //! The form of a datagram between two clients of the same directory.
 //!
 //! `version, kind, length of name, name`, then for wakeups about that name any number of `ticket,
-//! 1, fence, limit, length of slots, slots`, `ticket, 2, cause` and `ticket, 3`, and for wakeups
-//! about that queue any number of `1`, `2, look in` and `3, item, fence`. Numbers are big-endian. A
-//! datagram that cannot be read is ignored: it came from another version, and it is only a hint.
+//! 1, fence, limit, length of slots, slots` and `ticket, 2, cause`, and for wakeups about that
+//! queue any number of `1`, `2, look in` and `3, item, fence`. Numbers are big-endian. A datagram
+//! that cannot be read is ignored: it came from another version, and it is only a hint.
 
 mod queues;
 
@@ -26,7 +26,6 @@ const WATCH_WORKERS: u8 = 5;
 const ACCEPT: u8 = 6;
 const GRANTED: u8 = 1;
 const ENDED: u8 = 2;
-const ASKED: u8 = 3;
 
 /// A message from one client to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -88,7 +87,6 @@ fn encode_what(bytes: &mut Vec<u8>, what: &What) {
             bytes.extend(slots.as_bytes());
         }
         What::Ended(cause) => bytes.extend([ENDED, cause_code(*cause)]),
-        What::Asked => bytes.push(ASKED),
     }
 }
 
@@ -133,7 +131,6 @@ fn decode_what(reader: &mut Reader<'_>) -> Option<What> {
             let [code] = reader.array()?;
             Some(What::Ended(cause_of(code)?))
         }
-        [ASKED] => Some(What::Asked),
         _ => None,
     }
 }
@@ -194,11 +191,7 @@ mod tests {
 
     #[test]
     fn wakeups_survive_the_way() {
-        let sent = [
-            wakeup(1, granted()),
-            wakeup(u128::MAX, What::Ended(Cause::TooMany)),
-            wakeup(2, What::Asked),
-        ];
+        let sent = [wakeup(1, granted()), wakeup(u128::MAX, What::Ended(Cause::TooMany))];
         let bytes = encode_wakeups(&sent[0].name, &sent.iter().collect::<Vec<_>>());
         assert_eq!(decode(Inbox(9), &bytes), Some(Message::Wakeups(sent.to_vec())));
     }

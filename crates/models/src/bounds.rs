@@ -113,8 +113,6 @@ pub enum Steer {
     Unpin,
     /// An operator gives the slots these names, which are separated by commas.
     Name(&'static str),
-    /// A person of this name asks the holder to hand over.
-    Ask(&'static str),
 }
 
 /// A fault.
@@ -194,11 +192,6 @@ impl Bounds {
     /// Returns whether slots have names, and requests may wish for one.
     pub(crate) fn has_names(&self) -> bool {
         !self.slots.is_empty()
-    }
-
-    /// Returns whether holders are asked to hand over.
-    pub(crate) fn has_asks(&self) -> bool {
-        self.steers.iter().any(|steer| matches!(steer, Steer::Ask(_)))
     }
 
     /// The length of a lease.

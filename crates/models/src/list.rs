@@ -23,23 +23,6 @@ const RULES: &[Rule] = &[
 const NAMES: &[Steer] =
     &[Steer::Name("a,b"), Steer::Name("a,b,c"), Steer::Name("c,a,b,d"), Steer::Unpin];
 
-/// Ten people ask, more than a store keeps for one grant. Besides, tickets change hands and end.
-const ASKS: &[Steer] = &[
-    Steer::Ask("a"),
-    Steer::Ask("b"),
-    Steer::Ask("c"),
-    Steer::Ask("d"),
-    Steer::Ask("e"),
-    Steer::Ask("f"),
-    Steer::Ask("g"),
-    Steer::Ask("h"),
-    Steer::Ask("i"),
-    Steer::Ask("j"),
-    Steer::Attach,
-    Steer::Evict,
-    Steer::Detach,
-];
-
 /// One fault of each kind, with the name of its model.
 const ONE: [(&str, &[ModelFault]); 8] = [
     ("wakeup", &[ModelFault::LoseWakeup]),
@@ -154,44 +137,6 @@ fn names() -> [Bounds; 3] {
     ]
 }
 
-/// Holders that are asked to hand over: by one person, by two, and by one person twice.
-fn asks() -> [Bounds; 6] {
-    let base = Bounds {
-        faults: 0,
-        turns: 2,
-        steers: &[Steer::Ask("eve"), Steer::Ask("bob")],
-        wakeups: 8,
-        quiet_one_in: 64,
-        ..Bounds::BASE
-    };
-    let two = Bounds { limit: 2, wants: 2, at_once: 2, ..base };
-    [
-        Bounds { name: "asks", ..base },
-        Bounds { name: "asks-shared", clients: 1, turns: 3, ..two },
-        Bounds { name: "asks-hands", steers: &[Steer::Ask("eve"), Steer::Attach], ..base },
-        // The answer to an attach is lost, and somebody asks before it is sent again.
-        Bounds {
-            name: "asks-lost",
-            steers: &[Steer::Ask("eve"), Steer::Attach],
-            faults: 1,
-            kinds: &[ModelFault::Break],
-            ..base
-        },
-        Bounds { name: "asks-faults", clients: 1, faults: 1, ttl: 4, place: 2, ..two },
-        // No wakeup arrives, so only renewals tell holders of asks. One request of a holder comes
-        // twice.
-        Bounds {
-            name: "asks-repeat",
-            clients: 1,
-            wakeups: 0,
-            faults: 1,
-            kinds: &[ModelFault::Repeat],
-            quiet_one_in: 1,
-            ..base
-        },
-    ]
-}
-
 /// Tasks of one client that take turns: a release also proves the permit that it hands over to the
 /// next task.
 fn turns() -> [Bounds; 3] {
@@ -242,7 +187,6 @@ pub fn explored() -> Vec<Bounds> {
     all.extend(hands());
     all.extend(terms());
     all.extend(names());
-    all.extend(asks());
     all
 }
 
@@ -280,6 +224,5 @@ pub fn walked() -> Vec<Bounds> {
             turns: 20,
             ..long
         },
-        Bounds { name: "walk-asks", clients: 3, steers: ASKS, turns: 60, ..long },
     ]
 }

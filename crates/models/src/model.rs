@@ -38,7 +38,6 @@ impl Model for Bounds {
             Property::always(ORDER, |_, w: &World| w.broken() != Some(Broken::Order)),
             Property::always(TERMS, |_, w: &World| w.broken() != Some(Broken::Terms)),
             Property::always(NAMED, |_, w: &World| w.broken() != Some(Broken::Naming)),
-            Property::always(ASKED, |_, w: &World| w.broken() != Some(Broken::Asking)),
             Property::always(CALM, |_, w: &World| w.broken() != Some(Broken::Alarm)),
             Property::always(BOOKS, |_, w: &World| w.broken() != Some(Broken::Books)),
             Property::always(PROGRESS, |bounds: &Self, w: &World| {
@@ -67,23 +66,17 @@ pub const TERMS: &str = "the limit in force is what the rules say";
 /// The property about names of slots.
 pub const NAMED: &str =
     "a waiter that wishes for a slot gets it in its turn, and keeps nobody from another slot";
-/// The property about asks.
-pub const ASKED: &str =
-    "every ask to hand over is kept and heard, and it ends, shortens and moves no lease";
 /// The property about alarms.
 pub const CALM: &str =
     "where nothing fails, no client is in danger, loses or is refused, and every grant lasts";
 /// The property about the ledger's books.
 pub const BOOKS: &str = "every total agrees with what it counts";
 /// The property about progress.
-pub const PROGRESS: &str =
-    "every waiter is served, every holder that is asked hears it, and nothing is left behind";
+pub const PROGRESS: &str = "every waiter is served, and nothing is left behind";
 
 /// All properties.
-pub const PROPERTIES: [&str; 13] = [
-    HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, NAMED, ASKED, CALM, BOOKS,
-    PROGRESS,
-];
+pub const PROPERTIES: [&str; 12] =
+    [HELD, BELIEVED, UNTOLD, FENCE, TWICE, SHORTENED, ORDER, TERMS, NAMED, CALM, BOOKS, PROGRESS];
 
 impl Bounds {
     fn samples(&self, world: &World) -> bool {

@@ -30,12 +30,6 @@ pub enum Plant {
     WishLost,
     /// Slots get other names while somebody holds them.
     RenamesInUse,
-    /// A holder that is asked stays under the lease that its client renews as a whole.
-    AskInPlace,
-    /// A second ask takes the place of the first.
-    AskReplaced,
-    /// A renewal does not say who asked.
-    AskUntold,
     /// A holder whose lease another ends is not told.
     EndUntold,
     /// The ledger forgets the limit that an operator has pinned.
@@ -48,7 +42,7 @@ pub enum Plant {
 
 impl Plant {
     /// All mistakes.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 17] = [
         Self::NoMargin,
         Self::NoSecondLook,
         Self::ByClient,
@@ -62,9 +56,6 @@ impl Plant {
         Self::LastFirst,
         Self::WishLost,
         Self::RenamesInUse,
-        Self::AskInPlace,
-        Self::AskReplaced,
-        Self::AskUntold,
         Self::EndUntold,
         Self::PinForgotten,
         Self::GrantDenied,
@@ -88,9 +79,6 @@ impl Plant {
             Self::LastFirst => "the last waiter is served first",
             Self::WishLost => "the wish for a slot is lost on the way",
             Self::RenamesInUse => "slots get other names while somebody holds them",
-            Self::AskInPlace => "a holder that is asked stays under the lease that it shares",
-            Self::AskReplaced => "a second ask takes the place of the first",
-            Self::AskUntold => "a renewal does not say who asked",
             Self::EndUntold => "a holder whose lease another ends is not told",
             Self::PinForgotten => "the ledger forgets a limit that was pinned",
             Self::GrantDenied => "a client that is granted a permit is told that it is refused",

@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{
     Batch, Configure, Limit, Memory, MemoryState, Outcome, Replies, Reply, Request, SlotNames,
-    Standing, State, Ticket, TicketReply, What, Whom, time::UNBOUNDED,
+    Standing, State, Ticket, What, Whom, time::UNBOUNDED,
 };
 
 use crate::{
@@ -21,10 +21,6 @@ impl Plant {
         let held = others.map(|entry| entry.ticket);
         for request in &mut batch.requests {
             self.rewrite(request, held);
-            if let (Self::AskInPlace, Request::AskHolder(asked)) = (self, request) {
-                let shared = ledger.lease_under(asked.ticket).map(|lease| lease.id);
-                asked.lease = shared.unwrap_or(asked.lease);
-            }
         }
         batch
     }
@@ -47,10 +43,7 @@ impl Plant {
     }
 
     /// Changes the ledger before it executes a batch.
-    pub(crate) fn before(self, ledger: &mut MemoryState, batch: &Batch) {
-        if let (Self::AskReplaced, [Request::AskHolder(asked)]) = (self, &batch.requests[..]) {
-            return forget_asks(ledger, asked.ticket);
-        }
+    pub(crate) fn before(self, ledger: &mut MemoryState) {
         let Ok(mut head) = ledger.head();
         match self {
             Self::ForgetsPast => {
@@ -127,9 +120,6 @@ impl Plant {
 
     /// Changes the replies as the session takes them.
     pub(crate) fn replies(self, bounds: &Bounds, replies: &mut Replies) {
-        if self == Self::AskUntold {
-            replies.replies.iter_mut().for_each(leave_out_asks);
-        }
         if self == Self::GrantDenied {
             replies.replies.iter_mut().for_each(deny);
         }
@@ -149,28 +139,9 @@ impl Plant {
     }
 }
 
-/// Forgets every ask about a ticket. A holder's text has the asks in it. Holders of the models say
-/// nothing else there, so the whole text is cleared.
-fn forget_asks(ledger: &mut MemoryState, ticket: Ticket) {
-    let Ok(entry) = ledger.entry(ticket);
-    if let Some(mut entry) = entry {
-        entry.about.clear();
-        let Ok(()) = ledger.put_entry(&entry);
-    }
-}
-
 fn deny(reply: &mut Reply) {
     if let Reply::Granted(grant) = reply {
         *reply = Reply::TooMany { ticket: grant.ticket, permits: 1, limit: 1 };
-    }
-}
-
-fn leave_out_asks(reply: &mut Reply) {
-    let Reply::Tickets { tickets, .. } = reply else { return };
-    for reply in tickets {
-        if let TicketReply::Held { asks, .. } = reply {
-            asks.clear();
-        }
     }
 }
 

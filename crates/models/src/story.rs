@@ -102,7 +102,6 @@ fn operates(world: &World, steer: Steer, ticket: Option<Ticket>) -> String {
         Steer::Renew => format!("a script renews what {what}"),
         Steer::Pin(limit) => format!("an operator pins the limit to {limit}"),
         Steer::Name(names) => format!("an operator calls the slots {names}"),
-        Steer::Ask(by) => format!("{by} asks for what {what}"),
         Steer::Unpin => String::from("an operator lets go of the limit"),
         Steer::Attach | Steer::Detach => String::from("an operator does nothing"),
     }

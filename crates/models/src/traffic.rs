@@ -38,7 +38,7 @@ pub(crate) enum Load<B, R, W> {
     /// once the sender has given the call up, and in a copy.
     Request { from: usize, call: Option<CallId>, batch: Arc<B> },
     /// Replies to a client that waits for them.
-    Replies { to: usize, call: CallId, replies: R },
+    Replies { to: usize, call: CallId, replies: Arc<R> },
     /// A wakeup for a client.
     Wakeup { to: usize, wakeup: Arc<W> },
 }

@@ -1,7 +1,6 @@
 //! One moment of everything: the ledger, the clients, the parcels between them, the clocks.
 
 mod act;
-mod asking;
 mod belief;
 mod fault;
 mod fingerprint;
@@ -26,7 +25,6 @@ use seinpaal_proto::{
 };
 
 pub use act::Action;
-use asking::{AskedGrants, AskedThen};
 pub use judge::Broken;
 use naming::Naming;
 pub use quiet::Stuck;
@@ -77,8 +75,6 @@ pub(crate) struct Ghost {
     pub(crate) terms: Option<RuleOfLimit>,
     /// The slots' names by the rules, where slots have names.
     pub(crate) naming: Option<Naming>,
-    /// The asks to hand over, in models that have any.
-    pub(crate) asking: Option<AskedGrants>,
     pub(crate) broken: Option<Broken>,
 }
 
@@ -111,9 +107,8 @@ pub(crate) struct PermitInProgram {
     pub(crate) until: Option<Micros>,
 }
 
-/// A parcel under way. A parcel of replies also has the asks that the store kept about its client's
-/// permits when it renewed them.
-pub(crate) type Parcel = traffic::Parcel<Batch, (Arc<Replies>, AskedThen), Wakeup>;
+/// A parcel under way.
+pub(crate) type Parcel = traffic::Parcel<Batch, Replies, Wakeup>;
 
 impl World {
     /// The first world: nobody has done anything yet.
@@ -140,7 +135,6 @@ impl World {
                 attached: Vec::new(),
                 terms: bounds.has_terms().then(RuleOfLimit::default),
                 naming: bounds.has_names().then(Naming::default),
-                asking: bounds.has_asks().then(AskedGrants::default),
                 broken: None,
             },
         }

@@ -8,8 +8,8 @@ use seinpaal_models::{
     game::Game,
     list,
     model::{
-        ASKED, BELIEVED, BOOKS, CALM, FENCE, HELD, NAMED, ORDER, PROGRESS, PROPERTIES, SHORTENED,
-        TERMS, TWICE, UNTOLD,
+        BELIEVED, BOOKS, CALM, FENCE, HELD, NAMED, ORDER, PROGRESS, PROPERTIES, SHORTENED, TERMS,
+        TWICE, UNTOLD,
     },
     plant::Plant,
     queue,
@@ -31,7 +31,6 @@ fn expected(plant: Plant) -> &'static str {
         Plant::ShortensAll | Plant::FreeClock => SHORTENED,
         Plant::LastFirst => ORDER,
         Plant::WishLost | Plant::RenamesInUse => NAMED,
-        Plant::AskInPlace | Plant::AskReplaced | Plant::AskUntold => ASKED,
         Plant::EndUntold => UNTOLD,
         Plant::PinForgotten => TERMS,
         Plant::GrantDenied => CALM,

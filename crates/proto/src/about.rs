@@ -1,11 +1,9 @@
 //! The description of a request's maker, for people to read. The ledger only carries it.
 
-mod asked;
 mod promise;
 
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
-pub use asked::{BadAsk, HandOverAsk, StoredAsk};
 pub use promise::RenewalPromise;
 
 /// The maker of a request, as `show`, `top` and the dashboard show it. No field may contain control
@@ -28,8 +26,6 @@ pub const MAX_ABOUT_BYTES: usize = 4096;
 
 const FIELD: char = '\u{1f}';
 const PAIR: char = '\u{1e}';
-/// The separator in front of each ask: a request of somebody that the holder hand over.
-const ASK: char = '\u{1d}';
 
 impl About {
     /// Describes a maker without labels.
@@ -61,7 +57,7 @@ impl About {
     /// the description is for display only.
     #[must_use]
     pub fn decode(text: &str) -> Self {
-        let mut fields = asked::said_by_the_holder(text).split(FIELD);
+        let mut fields = text.split(FIELD);
         let mut next = || fields.next().unwrap_or_default().to_owned();
         let (client, host, pid) = (next(), next(), next().parse().unwrap_or(0));
         let labels = fields

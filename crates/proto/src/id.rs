@@ -105,8 +105,8 @@ impl From<Ticket> for LeaseId {
 
 /// The bits of a ticket that are its number in its series.
 const NUMBER: u128 = 0xffff_ffff;
-/// The bit of a lease that says that a ticket was set apart from the lease of its attach.
-const APART: u128 = 0x8000_0000;
+/// The number of the lease of a series' waiters. No ticket has it.
+const PLACE: u128 = 0x7fff_ffff;
 
 impl Ticket {
     /// Returns the series that the ticket was drawn from.
@@ -115,10 +115,23 @@ impl Ticket {
         Series(self.0 & !NUMBER)
     }
 
-    /// Returns the ticket's number in the series. A client draws the numbers ascending, from 1.
+    /// Returns the ticket's number in the series. A client draws the numbers ascending, from 1, and
+    /// below that of a [`place`](Self::place).
     #[must_use]
     pub const fn number(self) -> u32 {
         (self.0 & NUMBER) as u32
+    }
+
+    /// Returns the lease under which the permits of a ticket stand: the lease of its series.
+    #[must_use]
+    pub const fn lease(self) -> LeaseId {
+        LeaseId(self.series().0)
+    }
+
+    /// Returns the lease under which the ticket waits: the lease of all waiters of its series.
+    #[must_use]
+    pub const fn place(self) -> LeaseId {
+        LeaseId(self.series().0 | PLACE)
     }
 }
 
@@ -138,16 +151,15 @@ impl From<LeaseId> for Series {
 }
 
 impl LeaseId {
+    /// Returns whether this is the lease of a series' waiters.
+    #[must_use]
+    pub const fn is_place(self) -> bool {
+        self.0 & NUMBER == PLACE
+    }
+
     /// Returns the ticket by which a ledger remembers that an attach with this lease is over.
     pub(crate) const fn as_ticket(self) -> Ticket {
         Ticket(self.0)
-    }
-
-    /// Returns the lease under which a ticket stands that was attached to under this lease, once
-    /// its holder was asked to hand over. It is in the series of the attach, with a number that no
-    /// client draws.
-    pub(crate) const fn apart(self) -> Self {
-        Self(self.0 | APART)
     }
 }
 

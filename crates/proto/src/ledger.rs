@@ -14,7 +14,6 @@
 //! it keeps them.
 
 mod acquire;
-mod asking;
 mod attach;
 mod configure;
 mod expire;
@@ -168,7 +167,6 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
                 self.cancel(*ticket, *remember, *attach)
             }
             Request::Evict { ticket } => self.evict(*ticket),
-            Request::AskHolder(request) => self.ask_holder(request),
             Request::Configure(change) => self.configure(change),
             Request::Inspect { rows } => self.inspect(*rows),
         }
@@ -198,6 +196,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         } else {
             self.state.set_head(&self.head)?;
         }
+        // A sender with work left over calls again soon in any case.
+        let look_in = look_in.filter(|_| !self.backlog);
         let replies = Replies { now: self.now, replies, backlog: self.backlog, look_in };
         Ok(Outcome { replies, wakeups: self.wakeups })
     }

@@ -43,7 +43,7 @@ mod state;
 pub mod time;
 pub mod why;
 
-pub use about::{About, BadAsk, HandOverAsk, MAX_ABOUT_BYTES, RenewalPromise, StoredAsk};
+pub use about::{About, MAX_ABOUT_BYTES, RenewalPromise};
 pub use count::{BadCount, Limit, MAX_LIMIT, MOST_READERS, Permits, Priority};
 pub use fingerprint::Lens;
 pub use head::{Field, ReadHead};
@@ -56,8 +56,7 @@ pub use name::{BadName, MAX_NAME_BYTES, Name};
 pub use recent_holds::RecentHolds;
 pub use reply::{Busy, Cause, Grant, Replies, Reply, TicketReply, Wakeup, What};
 pub use request::{
-    Acquire, AskHolder, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request,
-    Whom,
+    Acquire, Attach, Batch, Configure, Enqueue, LimitRule, OnMismatch, Renew, Request, Whom,
 };
 pub use slot_names::{BadSlotNames, SlotNames};
 pub use slots::Slots;

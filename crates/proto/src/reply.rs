@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use crate::{
-    about::HandOverAsk,
     id::{Fence, Inbox, Ticket},
     kind::Kind,
     name::Name,
@@ -144,11 +143,6 @@ pub enum Reply {
         /// The ticket.
         ticket: Ticket,
     },
-    /// The ask was noted. The holder learns of it by its next renewal at the latest.
-    Asked {
-        /// The ticket.
-        ticket: Ticket,
-    },
     /// The limit now in force.
     Configured {
         /// The limit.
@@ -192,8 +186,6 @@ pub enum TicketReply {
         slots: Slots,
         /// The names of the slots, in their order; none if the slots have no names.
         names: SlotNames,
-        /// The asks since the grant, the oldest first. Nearly always there are none.
-        asks: Vec<HandOverAsk>,
     },
     /// The ticket still waits. Nothing was done.
     Waiting,
@@ -261,6 +253,4 @@ pub enum What {
     },
     /// The ticket is over.
     Ended(Cause),
-    /// Somebody asks the holder to hand over. A renewal by ticket tells who asks, and why.
-    Asked,
 }

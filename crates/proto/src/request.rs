@@ -3,7 +3,6 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    about::HandOverAsk,
     count::{Limit, Permits, Priority},
     id::{Fence, Inbox, LeaseId, Ticket},
     kind::Kind,
@@ -31,8 +30,10 @@ pub struct Batch {
 impl Batch {
     /// The most requests in one batch, so that no call takes long.
     pub const MOST: usize = 64;
-    /// The most tickets in one [`Renew`].
-    pub const MOST_TICKETS: usize = 500;
+    /// The most tickets that a client puts under one lease, and so names in one [`Renew`]. So a
+    /// store reads and writes a bounded number of bytes for each request. With more tickets the
+    /// client begins another series.
+    pub const MOST_UNDER_A_LEASE: usize = 64;
 }
 
 /// One request. Each variant names its possible answers. All are idempotent, by ticket where there
@@ -86,9 +87,6 @@ pub enum Request {
         /// The ticket to end.
         ticket: Ticket,
     },
-    /// Ask a holder to hand over, and say why. The ask ends nothing: the holder is told, and
-    /// decides. Answers `Asked`, `Queued` for a ticket that waits, `Ended` or `Unknown`.
-    AskHolder(AskHolder),
     /// Change the settings stored with the name. Answers `Configured`, `OtherKind` if the request
     /// would change the limit of a mutex or a readers-writer lock, or `SlotsInUse`.
     Configure(Configure),
@@ -115,17 +113,15 @@ pub struct Acquire {
     pub enqueue: Enqueue,
     /// Rank among waiters.
     pub priority: Priority,
-    /// The lease that the permits will stand under, made if it is not there.
-    pub lease: LeaseId,
-    /// That lease's length without renewal.
+    /// The length without renewal of the lease that the permits will stand under. It is the lease
+    /// of the ticket's [series](Ticket::lease), made if it is not there.
     pub ttl: Micros,
     /// By how much the ledger's clock may jump in one operation without hurting this caller. The
     /// caller stops believing in its lease that much before its end.
     /// [`UNBOUNDED`](crate::time::UNBOUNDED): the clock may jump by any amount.
     pub margin: Micros,
-    /// The lease that the place in the queue stands under.
-    pub waiter_lease: LeaseId,
-    /// That lease's length without renewal.
+    /// The length without renewal of the lease that the place in the queue stands under, which is
+    /// that of the [waiters](Ticket::place) of the ticket's series.
     pub waiter_ttl: Micros,
     /// The deadline on the store's clock, after which the request is refused. `None`: no deadline.
     pub not_after: Option<Micros>,
@@ -153,18 +149,6 @@ pub struct Attach {
     pub not_after: Option<Micros>,
     /// The new holder's description of itself, [encoded](crate::About::encode).
     pub about: String,
-}
-
-/// A request to a holder to hand over. A second request with the same ask counts as a repetition.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct AskHolder {
-    /// The ticket whose holder is asked.
-    pub ticket: Ticket,
-    /// A lease that nobody else has. The ticket stands under it until its grant ends, unless the
-    /// ledger takes one that follows from the lease of an attach.
-    pub lease: LeaseId,
-    /// The person who asks, and the reason.
-    pub ask: HandOverAsk,
 }
 
 /// The limit that a caller states.
@@ -229,8 +213,7 @@ pub enum Whom {
         digest: u64,
     },
     /// These held tickets of the sender's, under whatever lease they stand. Each moves under this
-    /// lease, except a ticket that was asked for, which stays under its own lease; that lease is
-    /// renewed. A ticket that changed hands is [over](crate::Cause::Attached) for the sender. A
+    /// lease. A ticket that changed hands is [over](crate::Cause::Attached) for the sender. A
     /// sender without an inbox renews tickets that have no owner, and leaves those of other clients
     /// alone, since only their clients renew them. Tickets that wait are left alone, too.
     Tickets(Vec<Ticket>),

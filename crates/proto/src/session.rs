@@ -168,7 +168,6 @@ impl Session {
                 self.take_grant_by_wakeup(now, wakeup.ticket, granted);
             }
             What::Ended(cause) => self.take_end(now, wakeup.ticket, cause),
-            What::Asked => self.look_what_is_asked(now, wakeup.ticket),
         }
     }
 
@@ -244,8 +243,8 @@ impl Session {
     // ---- inside
 
     fn desk(&mut self, name: &Name) -> &mut Desk {
-        let Self { desks, source, shelf, .. } = self;
-        let new = || Box::new(Desk::new(source.lease(), shelf.take(name)));
+        let Self { desks, shelf, .. } = self;
+        let new = || Box::new(Desk::new(shelf.take(name)));
         desks.entry(name.clone()).or_insert_with(new)
     }
 

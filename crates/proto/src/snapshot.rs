@@ -3,7 +3,6 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    about::{HandOverAsk, StoredAsk},
     id::{Fence, Ticket},
     kind::Kind,
     recent_holds::RecentHolds,
@@ -73,15 +72,6 @@ pub struct HolderRow {
     pub valid_for: Option<Micros>,
     /// The holder's description of itself, [encoded](crate::About::encode).
     pub about: String,
-}
-
-impl HolderRow {
-    /// Returns the asks about this grant, the oldest first, and how long ago each was made.
-    pub fn asks(&self) -> impl Iterator<Item = (HandOverAsk, Micros)> + use<> {
-        let held_for = self.held_for;
-        let asks = StoredAsk::list(&self.about).into_iter();
-        asks.map(move |stored| (stored.ask, held_for.saturating_sub(stored.after)))
-    }
 }
 
 /// A waiter, as a snapshot shows it.

@@ -1,8 +1,12 @@
-//! The answers of a node: the words of the ledger's scripts, and a few of its own.
+//! The answers of a node.
 
 use seinpaal_proto::{Cause, Kind, Reply, Slots, Ticket, time::Micros};
+use seinpaal_redis::node::Value;
 
-use seinpaal_redis::node::{ReplyWords, Value, number, reply};
+use super::{
+    reply::reply,
+    words::{ReplyWords, number},
+};
 
 /// A node's answer to one call.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -133,8 +137,8 @@ impl NodeAnswer {
         let Value::Array(answers) = value else { return None };
         let [done, guard, replies @ .., state] = answers.as_slice() else { return None };
         let mut done = ReplyWords::of(done)?;
-        (done.word()? == "done").then_some(())?;
-        let (now, backlog) = (done.number()?, done.number()? == 1);
+        done.expect("done")?;
+        let (now, backlog) = (done.number()?, done.flag()?);
         let replies = replies.iter().map(node_reply).collect::<Option<Vec<_>>>()?;
         let (guard, state) = (read_guard(guard)?, read_state(state)?);
         (replies.len() == lines).then_some(Self { now, backlog, guard, replies, state })
@@ -143,7 +147,7 @@ impl NodeAnswer {
 
 fn read_guard(value: &Value) -> Option<NodeGuard> {
     let mut words = ReplyWords::of(value)?;
-    (words.word()? == "guard").then_some(())?;
+    words.expect("guard")?;
     let run = words.word()?.to_owned();
     let word = match words.word()? {
         "none" => GuardWord::None,
@@ -157,15 +161,13 @@ fn read_guard(value: &Value) -> Option<NodeGuard> {
 
 fn read_state(value: &Value) -> Option<NodeState> {
     let mut words = ReplyWords::of(value)?;
-    (words.word()? == "state").then_some(())?;
+    words.expect("state")?;
     let fence = words.number()?;
     let stated = Register { version: words.number()?, value: words.limit_or_none()? };
     let pinned = Register { version: words.number()?, value: words.limit_or_none()? };
     let pause_version = words.number()?;
     let looks = words.word()?.split(',').filter_map(|ticket| ticket.parse().ok()).collect();
-    // The reason is last, because it may have spaces in it.
-    let value = words.rest().strip_prefix('1').map(str::to_owned);
-    let paused = Register { version: pause_version, value };
+    let paused = Register { version: pause_version, value: words.reason()? };
     Some(NodeState { fence, stated, pinned, paused, looks })
 }
 

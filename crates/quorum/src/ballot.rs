@@ -15,7 +15,7 @@
 
 mod refusal;
 
-use seinpaal_proto::{Acquire, Grant, Reply, SlotNames, Slots, time::Micros};
+use seinpaal_proto::{Acquire, Grant, LeaseId, Reply, SlotNames, Slots, time::Micros};
 
 use super::{
     answer::{NodeAnswers, NodeHolders, NodeReply, Vote},
@@ -26,6 +26,8 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) struct Ballot {
     pub(super) want: Acquire,
+    /// The lease that the permits stand under, or will stand under.
+    pub(super) lease: LeaseId,
     /// The slots to vote for, or `None` if each node may choose.
     pub(super) slots: Option<Slots>,
     pub(super) fence: u64,

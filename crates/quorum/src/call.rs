@@ -16,10 +16,10 @@ use super::{
     ballot::{Ballot, BallotVerdict},
     gather::Gathering,
     judge::MatterEnd,
+    line::{attach_line, ballot_line, line},
     matter::{CallHeader, Matter, OpenMatter, Yield, at},
-    mend::{Fixes, ballot_line},
+    mend::Fixes,
 };
-use seinpaal_redis::node::{attach_words, line};
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// How many proposals one request makes in one call before it gives way to others.
@@ -63,10 +63,15 @@ impl Quorum {
     /// The proposal for a request. A ticket that was granted already is proposed with the same
     /// slots and fence, so that the proposal finds the same grant.
     fn ballot(&self, name: &Name, want: &Acquire) -> Ballot {
-        let known =
-            self.table().held(name, want.ticket).map(|held| (held.slots.clone(), held.fence));
-        let (slots, fence) = known.map_or((None, 0), |(slots, fence)| (Some(slots), fence));
-        Ballot { want: want.clone(), slots, fence, tries: 0 }
+        let table = self.table();
+        let known = table.held(name, want.ticket);
+        Ballot {
+            want: want.clone(),
+            lease: known.map_or_else(|| want.ticket.lease(), |held| held.lease),
+            slots: known.map(|held| held.slots.clone()),
+            fence: known.map_or(0, |held| held.fence),
+            tries: 0,
+        }
     }
 
     pub(super) async fn decide(
@@ -160,8 +165,7 @@ impl Quorum {
                 }
                 Matter::Attach(transfer) => {
                     transfer.fence = self.next_fence(header.fence_seen);
-                    let words = attach_words(&transfer.want);
-                    lines.push(format!("attach {} {words}", transfer.fence));
+                    lines.push(attach_line(transfer.fence, &transfer.want));
                 }
                 Matter::Set(settings) => {
                     let version = self.next_fence(header.fence_seen);
@@ -260,10 +264,6 @@ fn why_unfit(request: &Request) -> Option<&'static str> {
         Request::Configure(Configure::Slots(_)) => Some(
             "a quorum keeps no names for slots, because its servers decide each slot by themselves: use one server, \
              Sentinel, a cluster, ZooKeeper or the embedded store for this name",
-        ),
-        Request::AskHolder(_) => Some(
-            "a quorum cannot ask a holder to hand over yet: one server, Sentinel, a cluster, ZooKeeper and the \
-             embedded store can",
         ),
         _ => None,
     }

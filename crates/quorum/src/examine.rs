@@ -1,24 +1,34 @@
 //! Facts and advice about the nodes, for people, and the contradictions that the ledgers of each
 //! node have.
 
+use futures_util::future::join_all;
 use seinpaal_proto::Name;
 use seinpaal_store::{
-    Advice, Examination, Fact, StoreError,
+    Advice, Diagnosis, Examination, Fact, StoreError,
     examination::{found_in, look_at},
 };
 
-use super::{Quorum, answer::NodeReply, matter::CallHeader, node::QuorumNode};
-use seinpaal_redis::node::{NOTHING_KEPT, line, together};
+use super::{Quorum, answer::NodeReply, line::line, matter::CallHeader, node::QuorumNode};
+use seinpaal_redis::node::{NOTHING_KEPT, together};
 
 impl Quorum {
-    /// Advice about each node that answers, and about the nodes that do not.
-    pub(super) fn advice(&self) -> Vec<Advice> {
-        let of_nodes = self.nodes.iter().flat_map(|node| node.server.advice());
+    /// Asks each node about itself, and tells which do not answer. Each fact stands there once.
+    pub(super) async fn diagnose(&self) -> Diagnosis {
+        let (up, down): (Vec<_>, Vec<_>) = self.nodes.iter().partition(|node| node.server.is_up());
+        let answering = format!("{} of {} answer", up.len(), self.nodes.len());
+        let (mut facts, mut advice) = (vec![Fact::new("nodes", answering)], Vec::new());
+        for diagnosis in join_all(up.iter().map(|node| node.server.diagnose())).await {
+            match diagnosis {
+                Ok(of_node) => {
+                    facts.extend(of_node.facts);
+                    advice.extend(of_node.advice);
+                }
+                Err(error) => advice.push(Advice::risk(error.to_string())),
+            }
+        }
         // The quorum's own guard takes care of what nodes may forget.
-        let is_met = |advice: &Advice| self.guard > 0 && advice.text.contains(NOTHING_KEPT);
-        let mut advice: Vec<_> = of_nodes.filter(|advice| !is_met(advice)).collect();
-        let silent = self.nodes.iter().filter(|node| !node.server.is_up());
-        let silent: Vec<_> = silent.map(|node| node.shown().to_owned()).collect();
+        advice.retain(|advice| self.guard == 0 || !advice.text.contains(NOTHING_KEPT));
+        let silent: Vec<_> = down.into_iter().map(|node| node.shown().to_owned()).collect();
         if !silent.is_empty() {
             advice.push(Advice::risk(format!(
                 "no answer from {}; the quorum survives the loss of {} of its {} nodes: check that all run and can be reached",
@@ -27,15 +37,7 @@ impl Quorum {
                 self.nodes.len(),
             )));
         }
-        advice
-    }
-
-    /// Facts about the nodes. Each value stands there once.
-    pub(super) fn facts(&self) -> Vec<Fact> {
-        let up = self.nodes.iter().filter(|node| node.server.is_up()).count();
-        let answering = Fact::new("nodes", format!("{up} of {} answer", self.nodes.len()));
-        let of_nodes = self.nodes.iter().flat_map(|node| node.server.facts());
-        together([answering].into_iter().chain(of_nodes))
+        Diagnosis { facts: together(facts), advice }
     }
 
     /// Looks at the ledgers of each node that answers, since every node decides by its own.

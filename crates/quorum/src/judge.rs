@@ -8,8 +8,9 @@ use super::{
     attach::{Transfer, TransferVerdict},
     ballot::{Ballot, BallotVerdict},
     gather::Gathering,
+    line::ballot_line,
     matter::{CallHeader, Matter, OpenMatter, at},
-    mend::{Fixes, ballot_line},
+    mend::Fixes,
     settings::{self, SettingVerdict},
     table::HeldGrant,
     tally::ReplyTally,
@@ -64,7 +65,12 @@ impl Quorum {
                 let is_done = |reply: &NodeReply| matches!(reply, NodeReply::Took(vote) if vote.slots == slots && vote.fence == ballot.fence);
                 fixes.add(answers, is_done, &ballot_line("mend", &ballot));
                 let grant = ballot.granted(slots.clone(), left, limit);
-                let held = HeldGrant { want: ballot.want, slots, fence: ballot.fence };
+                let held = HeldGrant {
+                    want: ballot.want,
+                    lease: ballot.lease,
+                    slots,
+                    fence: ballot.fence,
+                };
                 // A repeated request is answered with the grant that stands in the table. A grant
                 // of another client is left out, because that client renews it and gives it back
                 // elsewhere. So no event would ever remove it from this table.

@@ -11,8 +11,8 @@
 //! docs/decisions/quorum.md. The keys on each node, and the limits of the promises:
 //! docs/internals/stores/quorum.md.
 //!
-//! The connections to the servers, and the ledger that each of them executes, are those of
-//! [`seinpaal_redis::node`].
+//! The connections to the servers are those of [`seinpaal_redis::node`]. The script that each node
+//! executes is in `src/lua`.
 
 #![forbid(unsafe_code)]
 
@@ -24,15 +24,20 @@ mod call;
 mod examine;
 mod gather;
 mod judge;
+mod line;
 mod matter;
 mod mend;
 mod node;
 mod open;
 mod poll;
+mod reply;
 mod settings;
 mod store;
 mod table;
 mod tally;
+#[doc(hidden)]
+pub mod wakeup;
+mod words;
 
 use std::{
     collections::HashMap,
@@ -45,7 +50,7 @@ use std::{
 };
 
 use seinpaal_proto::{
-    Batch, Inbox, Name, Renew, Request, Slots, Snapshot, Whom,
+    Batch, Inbox, Name, Renew, Reply, Request, Slots, Snapshot, Whom,
     time::{Micros, micros},
 };
 use tokio::{
@@ -60,7 +65,6 @@ use self::{
     node::{Envelope, QuorumNode},
     table::TicketTable,
 };
-use seinpaal_redis::node::{inspection, listed};
 use seinpaal_store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::QuorumUrl};
 
 /// The target of log events, named after the place where users of the crate `seinpaal` find this
@@ -70,6 +74,8 @@ const TARGET: &str = "seinpaal::store::quorum";
 /// By how much fences are ahead of the nodes' clocks. A node takes no fence that is behind its own
 /// clock, and its clock goes on while a request is on its way.
 const AHEAD: Micros = 100_000;
+/// How many waiters a listed snapshot shows at most.
+const LISTED_WAITERS: u32 = 64;
 /// How long a request that this store sends by itself may be on its way.
 const LIFE: Micros = 5_000_000;
 
@@ -126,8 +132,15 @@ impl QuorumStore {
     async fn snapshots(&self, prefix: &str) -> Result<Vec<(Name, Snapshot)>, StoreError> {
         let mut found = Vec::new();
         for name in self.quorum.names(prefix).await? {
-            let replies = self.quorum.execute(&inspection(&name)).await?;
-            found.extend(listed(replies).map(|snapshot| (name, snapshot)));
+            let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
+            let batch = Batch { name: name.clone(), inbox: None, fence_seen: 0, requests };
+            let mut replies = self.quorum.execute(&batch).await?.replies;
+            let Some(Reply::Snapshot(mut snapshot)) = replies.pop() else { continue };
+            // A list shows no holders.
+            snapshot.holders.clear();
+            if snapshot.is_worth_listing() {
+                found.push((name, snapshot));
+            }
         }
         Ok(found)
     }

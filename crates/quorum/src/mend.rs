@@ -5,20 +5,18 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use seinpaal_proto::{
-    Acquire, LimitRule, Name, OnMismatch, Renew, Reply, Request, TicketReply, Whom,
-};
+use seinpaal_proto::{Acquire, Name, Renew, Reply, Request, TicketReply, Whom};
 
 use super::{
     Quorum,
     answer::{NodeAnswer, NodeReply},
     ballot::Ballot,
     gather::Gathering,
+    line::ballot_line,
     matter::{CallHeader, Matter, OpenMatter, at},
     node::{Envelope, MOST_LINES},
     table::HeldGrant,
 };
-use seinpaal_redis::node::acquire_line;
 
 impl Quorum {
     /// Writes grants that a majority has just renewed to the nodes that lack them. A node lacks a
@@ -46,9 +44,10 @@ impl Quorum {
         for held in self.renewed(header.name, renew, reply) {
             // The line has the lease as it was just renewed, because the node may lack the lease as
             // well.
-            let want = Acquire { lease: renew.lease, ttl: renew.ttl, ..held.want };
+            let want = Acquire { ttl: renew.ttl, ..held.want };
             self.table().mend(header.name, want.ticket, &missing);
-            let ballot = Ballot { want, slots: Some(held.slots), fence: held.fence, tries: 0 };
+            let (lease, slots, fence) = (renew.lease, Some(held.slots), held.fence);
+            let ballot = Ballot { want, lease, slots, fence, tries: 0 };
             for node in &missing {
                 fixes.lines[*node].push(ballot_line("mend", &ballot));
             }
@@ -153,18 +152,4 @@ fn misses(reply: &NodeReply) -> bool {
         }
         _ => false,
     }
-}
-
-/// A line for a ballot: `take`, `mend` or `yield`.
-pub(super) fn ballot_line(word: &str, ballot: &Ballot) -> String {
-    let slots = ballot.slots.as_ref().map_or_else(|| "any".to_owned(), ToString::to_string);
-    // A limit that the request sets has a line of its own.
-    let limit = ballot.want.limit.map(|rule| match rule.on_mismatch {
-        OnMismatch::Set => LimitRule { on_mismatch: OnMismatch::Adopt, ..rule },
-        _ => rule,
-    });
-    let want = Acquire { limit, ..ballot.want.clone() };
-    let line = acquire_line(&want);
-    let rest = line.strip_prefix("acquire ").unwrap_or(&line);
-    format!("{word} {slots} {} {rest}", ballot.fence)
 }

@@ -6,21 +6,33 @@ use std::sync::{
 };
 
 use seinpaal_proto::{Batch, Inbox, Name, time::Micros};
-
-use seinpaal_redis::node::{MOST_FENCE_SEEN, Node, Script};
+use seinpaal_redis::node::{Node, Script};
 use seinpaal_store::{Certainty, NewsSender, StoreError, StoreErrorKind, url::RedisUrl};
 
-use super::answer::NodeAnswer;
+use super::{answer::NodeAnswer, line::MOST_FENCE_SEEN, wakeup};
 
-/// The pieces that make the ledger's script that of a node. They replace the service of the queue
-/// and other functions.
-const PIECES: &str = concat!(
+/// The files of the node script, in their order: each uses those before it.
+const FILES: [&str; 12] = [
+    include_str!("lua/call.lua"),
+    include_str!("lua/slots.lua"),
+    include_str!("lua/state.lua"),
+    include_str!("lua/write.lua"),
+    include_str!("lua/leases.lua"),
     include_str!("lua/guard.lua"),
-    include_str!("lua/node.lua"),
-    include_str!("lua/take.lua"),
-);
+    include_str!("lua/settings.lua"),
+    include_str!("lua/waiters.lua"),
+    include_str!("lua/vote.lua"),
+    include_str!("lua/tickets.lua"),
+    include_str!("lua/inspect.lua"),
+    include_str!("lua/run.lua"),
+];
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::with(PIECES));
+/// The node script: the files one after the other, without comments and empty lines.
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
+    let lines = FILES.iter().flat_map(|file| file.lines());
+    let is_code = |line: &&str| !line.trim_start().starts_with("--") && !line.trim().is_empty();
+    Script::new(lines.filter(is_code).collect::<Vec<_>>().join("\n"))
+});
 
 /// How many bytes an answer may have. Besides the replies, it may list tickets of the name.
 const NODE_ROOM: usize = 32 << 20;
@@ -47,7 +59,7 @@ pub(super) struct Envelope {
 impl QuorumNode {
     /// Begins to connect.
     pub(super) fn begin(url: RedisUrl, inbox: Inbox, news: NewsSender) -> Result<Self, StoreError> {
-        let server = Node::begin(url, inbox, news)?;
+        let server = Node::begin(url, inbox, news, wakeup::read)?;
         Ok(Self { server, is_silent: AtomicBool::new(false) })
     }
 

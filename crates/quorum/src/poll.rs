@@ -53,7 +53,12 @@ impl Quorum {
                 let (fence, slots, limit) = (grant.fence, grant.slots, grant.limit);
                 self.table().grant(
                     name,
-                    HeldGrant { want: want.clone(), slots: slots.clone(), fence: fence.0 },
+                    HeldGrant {
+                        want: want.clone(),
+                        lease: want.ticket.lease(),
+                        slots: slots.clone(),
+                        fence: fence.0,
+                    },
                 );
                 What::Granted { fence, slots, limit }
             }

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
-use seinpaal_redis::node::refuse_too_much;
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, Written, no_queues,
+    Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, GuardedWrite, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, no_queues,
 };
 
 use super::QuorumStore;
@@ -18,14 +17,6 @@ impl Store for QuorumStore {
 
     fn first_reading(&self) -> Reading {
         self.first_reading
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        self.quorum.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.quorum.facts()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -97,7 +88,19 @@ impl Store for QuorumStore {
         Box::pin(self.snapshots(prefix))
     }
 
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(async { Ok(self.quorum.diagnose().await) })
+    }
+
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
         Box::pin(self.quorum.examine_ledgers(most))
     }
+}
+
+fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+    if batch.requests.len() <= Batch::MOST {
+        return Ok(());
+    }
+    let message = format!("a batch has at most {} requests: please report this", Batch::MOST);
+    Err(StoreError::new(StoreErrorKind::Internal, Certainty::NotExecuted, message))
 }

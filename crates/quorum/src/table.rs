@@ -33,6 +33,8 @@ pub(super) struct TicketTable {
 #[derive(Clone, Debug)]
 pub(super) struct HeldGrant {
     pub(super) want: Acquire,
+    /// The lease under which the ticket stands. A renewal by ticket may have moved it.
+    pub(super) lease: LeaseId,
     pub(super) slots: Slots,
     pub(super) fence: u64,
 }
@@ -54,7 +56,7 @@ impl TicketTable {
     /// Every grant under one lease.
     pub(super) fn under(&self, name: &Name, lease: LeaseId) -> Vec<HeldGrant> {
         let is_under =
-            |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.want.lease == lease;
+            |(key, held): &(&TicketKey, &HeldGrant)| key.0 == *name && held.lease == lease;
         self.held.iter().filter(is_under).map(|(_, held)| held.clone()).collect()
     }
 
@@ -163,8 +165,8 @@ impl TicketTable {
     fn prove_all(&mut self, name: &Name, lease: LeaseId, sent: Instant) {
         let (held, waiting) = (&self.held, &self.waiting);
         let is_under = |key: &TicketKey| {
-            held.get(key).is_some_and(|held| held.want.lease == lease)
-                || waiting.get(key).is_some_and(|place| place.want.waiter_lease == lease)
+            held.get(key).is_some_and(|held| held.lease == lease)
+                || waiting.get(key).is_some_and(|place| place.want.ticket.place() == lease)
         };
         let is_proved = |key: &TicketKey| key.0 == *name && is_under(key);
         self.ends.retain(|key, reports| !is_proved(key) || has_since(reports, sent));
@@ -208,7 +210,7 @@ impl TicketTable {
                     }
                     match (found, self.held.get_mut(&(name.clone(), *ticket))) {
                         (TicketReply::Held { .. }, Some(held)) if batch.inbox.is_some() => {
-                            (held.want.lease, held.want.ttl) = (renew.lease, renew.ttl);
+                            (held.lease, held.want.ttl) = (renew.lease, renew.ttl);
                         }
                         (TicketReply::Waiting, _) | (_, None) => {}
                         _ => self.forget(name, *ticket),

@@ -139,7 +139,7 @@ impl<'a> ReplyTally<'a> {
         let mut of_fence = votes().filter(|vote| vote.0 == fence);
         let mut slots = of_fence.next()?.1.clone();
         of_fence.for_each(|(_, others)| slots = slots.take(others));
-        Some(TicketReply::Held { fence, slots, names: SlotNames::none(), asks: Vec::new() })
+        Some(TicketReply::Held { fence, slots, names: SlotNames::none() })
     }
 
     fn released(&self, ticket: Ticket) -> Reply {

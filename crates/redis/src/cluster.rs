@@ -12,8 +12,8 @@
 
 mod call;
 mod confirm;
+mod diagnose;
 mod ears;
-mod examine;
 mod failures;
 mod hash_slots;
 mod listening;
@@ -47,12 +47,9 @@ use self::{
 };
 use super::{
     keys::{Keys, hash_slot_of},
-    script::{Mutation, ScriptKind, Scripts, Wire},
-    server::ServerFindings,
+    script::{EditLua, Script, Scripts, Wire},
 };
-use seinpaal_store::{
-    Advice, Certainty, Fact, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl,
-};
+use seinpaal_store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl};
 
 /// All nodes of a cluster, as one client uses them.
 pub(super) struct Cluster {
@@ -67,7 +64,7 @@ pub(super) struct ClusterOptions {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
-    pub(super) mutations: Vec<Mutation>,
+    pub(super) edit: Option<EditLua>,
 }
 
 struct ClusterLinks {
@@ -88,10 +85,8 @@ struct ClusterLinks {
     failed_looks: SharedFailures,
     nodes: Mutex<HashMap<NodeAddress, Arc<ClusterNode>>>,
     ears: Ears,
-    /// The look at the first node that answered.
-    first_look: OnceLock<ServerFindings>,
-    /// The last look at each master, or nothing before the first examination.
-    master_looks: Mutex<Vec<ServerFindings>>,
+    /// The clock of the first node that showed its map.
+    first_reading: OnceLock<Reading>,
     /// Wakeups may have been missed, so the session is to look again at everything.
     has_missed: AtomicBool,
     /// A ticket waits for a wakeup, so the links are tried.
@@ -112,8 +107,7 @@ impl Cluster {
         shared.look(0).await?;
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let cluster = Self { shared, keeper };
-        cluster.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
-        let reading = cluster.shared.first_look.get().map(|look| look.reading);
+        let reading = cluster.shared.first_reading.get().copied();
         reading.map(|reading| (cluster, reading)).ok_or_else(no_reading)
     }
 
@@ -153,7 +147,7 @@ impl Cluster {
     /// Runs a script at the owner of its first key.
     pub(super) async fn evaluate(
         &self,
-        operation: ScriptKind,
+        script: Script,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
@@ -161,31 +155,11 @@ impl Cluster {
         // The arguments are written once, although several nodes may be tried in turn.
         let (keys, arguments) = (keys.to_redis_args(), arguments.to_redis_args());
         let hash_slot = keys.first().map(|key| hash_slot_of(key)).unwrap_or_default();
-        let call = ScriptCall { operation, keys, arguments, room };
-        let done = self.shared.route(hash_slot, &NodeTask::Evaluate(&call)).await?;
-        Ok((done.answer, ExecutedOnNode(done.at)))
-    }
-
-    /// Advice about the cluster, and about how the URL uses it.
-    pub(super) fn advice(&self) -> Vec<Advice> {
-        let mut lines = self.shared.advice_about_nodes();
-        let Some(wanted) = self.shared.url.options.replicated else {
-            let line = "grants may be lost in a fail-over, and be given twice: replicated=N, with N as \
-                        many as each master has replicas, prevents that";
-            lines.push(Advice::risk(line));
-            return lines;
-        };
-        let most = self.shared.map().most_replicas();
-        let line = format!(
-            "no master has more than {most} replicas, and replicated={wanted}: nothing is granted"
-        );
-        lines.extend((most < wanted).then(|| Advice::risk(line)));
-        lines
-    }
-
-    /// Facts about the node that was asked first, or about all masters once they were looked at.
-    pub(super) fn facts(&self) -> Vec<Fact> {
-        self.shared.facts_about_nodes()
+        let call = ScriptCall { script, keys, arguments, room };
+        match self.shared.route(hash_slot, &NodeTask::Evaluate(&call)).await {
+            Ok(done) => Ok((done.answer, ExecutedOnNode(done.at))),
+            Err(error) => Err(self.shared.with_the_right_named(hash_slot, error).await),
+        }
     }
 
     /// Learns from the replies which names need no wakeups any more.
@@ -236,9 +210,8 @@ impl fmt::Debug for Cluster {
 
 impl ClusterLinks {
     fn new(options: ClusterOptions, me: Weak<Self>) -> Self {
-        let guard = options.url.options.restart_guard;
-        let sharded = Scripts::new(Wire::Sharded, guard, options.mutations.clone());
-        let moving = Scripts::new(Wire::Moving, guard, options.mutations);
+        let sharded = Scripts::new(Wire::Sharded, options.edit.clone());
+        let moving = Scripts::new(Wire::Moving, options.edit);
         Self {
             me,
             url: options.url,
@@ -253,8 +226,7 @@ impl ClusterLinks {
             failed_looks: SharedFailures::default(),
             nodes: Mutex::default(),
             ears: Ears::default(),
-            first_look: OnceLock::new(),
-            master_looks: Mutex::default(),
+            first_reading: OnceLock::new(),
             has_missed: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
             had_replicas: AtomicBool::new(false),

@@ -19,13 +19,15 @@ use redis::{Cmd, ToRedisArgs, Value};
 use tokio::{task::AbortHandle, time::timeout};
 
 use super::{
+    diagnose::with_the_right_named,
+    error::LinkFailure,
     link::{ConnectOptions, Link, RESPONSE_TIMEOUT},
     replicas,
-    script::{ScriptKind, Scripts},
+    script::{Script, Scripts},
     sentinel::SentinelListeners,
     transport::CommandAnswer,
 };
-use seinpaal_store::{Advice, Fact, Reading, StoreError};
+use seinpaal_store::{Diagnosis, Reading, StoreError};
 use state::ConnectionState;
 use status::{LinkOutage, Status};
 use upkeep::keep;
@@ -55,7 +57,6 @@ impl Connection {
         // and does not wait for further tries.
         let keeper = tokio::spawn(keep(shared.clone())).abort_handle();
         let _watch = shared.watch();
-        shared.advice().iter().for_each(|line| tracing::warn!(target: "seinpaal", "{line}"));
         Ok((Self { shared, keeper, _watch }, reading))
     }
 
@@ -64,22 +65,20 @@ impl Connection {
         self.shared.options.endpoint.scheme()
     }
 
-    /// Advice about the server that is connected now.
-    pub(super) fn advice(&self) -> Vec<Advice> {
-        self.shared.advice()
-    }
-
-    /// Facts about that server.
-    pub(super) fn facts(&self) -> Vec<Fact> {
-        let status = self.shared.status.borrow();
-        status.link().map_or_else(Vec::new, |(_, link)| link.site.facts.clone())
+    /// Asks the server that is connected now about itself.
+    pub(super) async fn diagnose(&self) -> Result<Diagnosis, StoreError> {
+        let (id, mut link) = self.shared.link().await?;
+        link.diagnose(&self.shared.options).await.map_err(|failure| match failure {
+            LinkFailure::Call(failed) => self.shared.not_answered(id, &failed),
+            LinkFailure::Store(error) => error,
+        })
     }
 
     /// Runs a script and returns its answer. The server's refusals are errors.
     pub(super) async fn evaluate(
         &self,
         scripts: &Scripts,
-        operation: ScriptKind,
+        operation: Script,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,
@@ -94,14 +93,25 @@ impl Connection {
             .arg(keys.len())
             .arg(keys)
             .arg(arguments);
+        self.run(&evalsha, scripts.source(operation), room).await
+    }
+
+    async fn run(
+        &self,
+        evalsha: &Cmd,
+        source: &str,
+        room: usize,
+    ) -> Result<(Value, ExecutedOnLink), StoreError> {
         let (id, mut link) = self.shared.link().await?;
-        let source = || scripts.source(operation);
-        let answer = run_script(&mut link, &evalsha, source, room).await;
+        let answer = run_script(&mut link, evalsha, source, room).await;
         // The state takes note before the answer is judged, because judging may give the link up.
         self.shared.note(&link, &answer);
         match self.shared.judge(id, answer) {
             Ok(answer) => Ok((answer, ExecutedOnLink(id, link))),
-            Err(error) => Err(self.shared.with_the_right_named(error, &mut link).await),
+            Err(error) => {
+                let subject = self.shared.options.subject(&link.server.url);
+                Err(with_the_right_named(error, &mut link.commands, &subject).await)
+            }
         }
     }
 
@@ -138,7 +148,7 @@ impl Connection {
     pub(super) async fn replicas_of(&self, proof: ExecutedOnLink) -> Result<u32, StoreError> {
         let Some(wanted) = self.replicated() else { return Ok(0) };
         let ExecutedOnLink(id, mut link) = proof;
-        let confirmed = link.site.replicas.confirm(&mut link.commands, wanted).await;
+        let confirmed = link.server.replicas.confirm(&mut link.commands, wanted).await;
         confirmed.map_err(|failed| {
             self.shared.lose(id);
             replicas::not_confirmed(&failed, &self.shared.options.shown())
@@ -197,19 +207,18 @@ impl fmt::Debug for Connection {
 async fn run_script(
     link: &mut Link,
     evalsha: &Cmd,
-    source: impl Fn() -> String,
+    source: &str,
     room: usize,
 ) -> CommandAnswer<Value> {
     let answer = link.commands.send_for(evalsha, room).await;
     if !is_missing_script(&answer) {
         return answer;
     }
-    let source = source();
-    let answer = load_and_repeat(link, &source, evalsha, room).await;
+    let answer = load_and_repeat(link, source, evalsha, room).await;
     if !is_missing_script(&answer) {
         return answer;
     }
-    link.commands.send_for(&with_source(evalsha, &source), room).await
+    link.commands.send_for(&with_source(evalsha, source), room).await
 }
 
 /// Loads a script and runs it again, in one pipeline. Another client's `SCRIPT FLUSH` can still

@@ -4,7 +4,7 @@ mod advice;
 
 use redis::{ErrorKind, RedisError, ServerError};
 
-use self::advice::{ErrorAdvice, SLOW, of_fault};
+use self::advice::{ErrorAdvice, SLOW, SPEAKS_OTHER, of_fault};
 use super::transport::{CallError, TransportFault};
 use seinpaal_store::{
     Certainty::{self, NotExecuted, Unknown},
@@ -196,10 +196,7 @@ pub fn of_connecting(error: &CallError, shown: &str) -> StoreError {
     };
     match error.kind() {
         ErrorKind::AuthenticationFailed => at(Forbidden, wrong_login(error)),
-        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => at(
-            Misconfigured,
-            "the program that listens there does not speak the Redis protocol: check host and port",
-        ),
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => at(Misconfigured, SPEAKS_OTHER),
         ErrorKind::InvalidClientConfig => at(Misconfigured, &one_line(&error.to_string())),
         kind if is_local(kind) && error.is_timeout() => at(Unreachable, SLOW),
         kind if is_local(kind) => at(
@@ -275,6 +272,15 @@ pub(super) fn one_line(text: &str) -> String {
 pub(super) enum LinkFailure {
     Call(CallError),
     Store(StoreError),
+}
+
+impl LinkFailure {
+    pub(super) fn at(self, shown: &str) -> StoreError {
+        match self {
+            Self::Call(error) => of_connecting(&error, shown),
+            Self::Store(error) => error,
+        }
+    }
 }
 
 impl From<CallError> for LinkFailure {

@@ -7,10 +7,13 @@ use futures_util::future::join_all;
 use seinpaal_proto::Name;
 use seinpaal_store::{
     Examination, StoreError,
-    examination::{found, found_in_queue, look_at, look_at_queue},
+    examination::{found_in_queue, found_in_state, look_at_queue},
 };
 
-use super::{RedisStore, list::AT_ONCE, servers::Servers};
+use super::{RedisStore, decode, layout::StoredName, list::AT_ONCE, script::Script};
+
+/// How many bytes all that is stored of a name may have.
+const DUMP_ROOM: usize = 64 << 20;
 
 /// How many queues are looked at at the same time. A look at a queue answers with four lists, where
 /// a look at a name answers with one.
@@ -18,9 +21,6 @@ const QUEUES_AT_ONCE: usize = AT_ONCE / 4;
 
 impl RedisStore {
     pub(super) async fn examine_ledgers(&self, most: usize) -> Result<Examination, StoreError> {
-        if let Servers::Cluster(cluster) = &self.servers {
-            cluster.look_at_masters().await?;
-        }
         let mut examination = Examination::default();
         self.examine_names(most, &mut examination).await?;
         self.examine_queues(most, &mut examination).await?;
@@ -34,8 +34,7 @@ impl RedisStore {
     ) -> Result<(), StoreError> {
         let names = self.stored(&self.keys.pattern(""), most, |key| self.keys.name_of(key)).await?;
         for names in names.chunks(AT_ONCE) {
-            let looks =
-                names.iter().map(async |name| Ok(found(&self.execute(&look_at(name)).await?)));
+            let looks = names.iter().map(|name| self.found_at(name));
             for (name, looked) in names.iter().zip(join_all(looks).await) {
                 if examination.is_full(most) {
                     return Ok(());
@@ -44,6 +43,17 @@ impl RedisStore {
             }
         }
         Ok(())
+    }
+
+    /// What the stored form of a name says against itself.
+    async fn found_at(&self, name: &Name) -> Result<Vec<String>, StoreError> {
+        let (keys, none) = (self.keys.of(name), <[Vec<u8>; 0]>::default());
+        let (answer, _) = self.servers.evaluate(Script::Dump, &keys, &none, DUMP_ROOM).await?;
+        let stored = StoredName::of_dump(&answer).ok_or_else(|| decode::unreadable(&answer))?;
+        Ok(match stored.state() {
+            Ok(state) => found_in_state(&state),
+            Err(found) => vec![found],
+        })
     }
 
     async fn examine_queues(

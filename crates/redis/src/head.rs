@@ -22,7 +22,7 @@
 
 use std::sync::LazyLock;
 
-use seinpaal_proto::{Field, Head, RecentHolds, queue, time::UNBOUNDED};
+use seinpaal_proto::{Field, RecentHolds, queue, time::UNBOUNDED};
 
 /// One place of a layout.
 enum LayoutPlace {
@@ -30,22 +30,9 @@ enum LayoutPlace {
     Ledgers(&'static str),
     /// A field that the scripts keep for themselves: its name, its format, and its value at first.
     Scripts(&'static str, &'static str, &'static str),
-    /// A byte of flags that the scripts keep for themselves, and that their tables do not have.
-    Flags(&'static str),
 }
 
-use LayoutPlace::{Flags, Ledgers, Scripts};
-
-/// The head of a name. The number of the format stands before it, and the number of free ranges
-/// stands after it.
-#[rustfmt::skip]
-const PLACES_OF_NAMES: [LayoutPlace; 21] = [
-    Ledgers("kind"), Flags("flags"), Ledgers("stated"), Ledgers("pinned"), Ledgers("clock"), Ledgers("wall"),
-    Scripts("passed", "d", "0"), Ledgers("bound"), Ledgers("fence"), Scripts("due", "d", "UNBOUNDED"),
-    Scripts("deadline", "d", "0"), Scripts("memory", "d", "0"), Scripts("longest", "d", "0"), Ledgers("arrival"),
-    Ledgers("recent"), Ledgers("held"), Ledgers("holders"), Ledgers("waiting"), Ledgers("past"), Ledgers("top"),
-    Scripts("rows", "I4", "0"),
-];
+use LayoutPlace::{Ledgers, Scripts};
 
 /// The head of a queue. The number of the format stands before it, and a number that says whether
 /// more follows.
@@ -57,15 +44,6 @@ const PLACES_OF_QUEUES: [LayoutPlace; 20] = [
     Scripts("first_due", "d", "UNBOUNDED"), Scripts("first_session", "d", "UNBOUNDED"),
     Scripts("first_key", "d", "UNBOUNDED"), Scripts("memory", "d", "0"), Scripts("deadline", "d", "0"),
 ];
-
-/// How the scripts of names pack a head.
-pub(super) static NAMES: LazyLock<HeadLayout> = LazyLock::new(|| {
-    HeadLayout::new(
-        &PLACES_OF_NAMES,
-        &Head::default().fields(),
-        Numbers { limit: "i4", count: "I4" },
-    )
-});
 
 /// How the script of queues packs a head.
 pub(super) static QUEUES: LazyLock<HeadLayout> = LazyLock::new(|| {
@@ -100,7 +78,6 @@ enum InTables {
     Always,
     /// Only if it is not below 0.
     IfThere,
-    Never,
 }
 
 impl HeadLayout {
@@ -196,7 +173,6 @@ fn slot(
         Scripts(name, form, blank) => {
             Some(HeadField { name, form, blank, in_tables: InTables::Always })
         }
-        Flags(name) => Some(HeadField { name, form: "B", blank: "0", in_tables: InTables::Never }),
         Ledgers(name) => {
             let (_, field) = fields.iter().find(|(field, _)| *field == name)?;
             packed(name, field, numbers)
@@ -228,7 +204,6 @@ impl HeadField {
         match self.in_tables {
             InTables::Always => Some(format!("{name} = {name}")),
             InTables::IfThere => Some(format!("{name} = {name} >= 0 and {name} or nil")),
-            InTables::Never => None,
         }
     }
 
@@ -241,7 +216,6 @@ impl HeadField {
         match self.in_tables {
             InTables::Always => format!("h.{}", self.name),
             InTables::IfThere => format!("h.{} or {}", self.name, self.blank),
-            InTables::Never => self.name.to_owned(),
         }
     }
 }
@@ -264,6 +238,3 @@ fn values_by_name(given: &str) -> Vec<(&str, &str)> {
     let parts = given.split(outside);
     parts.filter_map(|part| part.split_once('=')).map(|(name, x)| (name.trim(), x.trim())).collect()
 }
-
-#[cfg(test)]
-mod tests;

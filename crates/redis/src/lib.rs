@@ -2,7 +2,7 @@
 //! inbox.
 //!
 //! ```text
-//!   Batch ──▶ script (line by line) ──▶ connection ──▶ server: Lua ledger ──▶ reply ──▶ Replies
+//!   Batch ──▶ encode ──▶ connection ──▶ server: Lua ledger ──▶ decode ──▶ Replies
 //!                                           ▲                │
 //!              News ◀── wakeup ◀── link ◀───┘   PUBLISH ◀────┘
 //! ```
@@ -11,33 +11,35 @@
 
 #![forbid(unsafe_code)]
 
-mod bundle;
 #[doc(hidden)]
 pub mod cluster;
 mod connection;
+#[doc(hidden)]
+pub mod decode;
+mod diagnose;
+mod encode;
 mod endpoint;
 #[doc(hidden)]
 pub mod error;
 mod examine;
+mod greeting;
 mod head;
 #[doc(hidden)]
 pub mod keys;
+#[doc(hidden)]
+pub mod layout;
 mod link;
 mod list;
-mod named;
+mod many;
 mod need;
 pub mod node;
 mod open;
 mod queue;
 mod replicas;
-#[doc(hidden)]
-pub mod reply;
 mod script;
 #[doc(hidden)]
 pub mod sentinel;
-mod server;
 mod servers;
-mod together;
 mod transport;
 #[doc(hidden)]
 pub mod wakeup;
@@ -52,20 +54,24 @@ use std::{
     time::Duration,
 };
 
+use redis::Value;
 use seinpaal_proto::{
-    Batch, Inbox, Name, Replies, Request, Snapshot, queue as queue_ledger, time::Micros,
+    Batch, Inbox, Name, Replies, Reply, Request, Snapshot, queue as queue_ledger,
+    time::{Micros, micros},
 };
 
 use self::{
+    decode::Answer,
+    encode::{RowsWanted, Setting},
     keys::Keys,
     need::{ReplicaNeed, need_of},
-    script::ScriptKind,
+    script::Script,
     servers::{ExecutedAt, Servers},
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Certainty, Examination, Fact, OneStep, Presence,
-    Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written,
-    guarded::GuardedWrite, url::RestartGuard,
+    Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, OneStep, Presence, Reading,
+    SendsInPlace, Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite,
+    url::RestartGuard,
 };
 
 /// The target of log events, named after the place where users of the crate `seinpaal` find this
@@ -92,25 +98,85 @@ pub struct RedisStore {
 }
 
 #[doc(hidden)]
-pub use self::open::TestHooks;
+pub use self::{open::TestHooks, script::EditLua};
 
 impl RedisStore {
     async fn execute(&self, batch: &Batch) -> Result<Replies, StoreError> {
         refuse_too_much(batch)?;
-        let operation = ScriptKind::of(batch);
-        let (keys, arguments) = self.keys_and_arguments_in_form(batch);
+        let keys = self.keys_of([&batch.name]);
+        let arguments = self.arguments_of(vec![encode::argument(batch, self.setting())?]);
         // The client listens before the batch goes out, so that it misses no wakeup about the
         // tickets of the batch.
         self.servers.expect(batch).await?;
-        let (answer, proof) =
-            self.servers.evaluate(operation, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::of_batch(answer, operation.name(), batch)?;
-        self.hear(replies.now);
-        self.servers.take_note(batch, &replies);
+        let room = room_of(batch);
+        let (answer, proof) = self.run(encode::script_of(batch), &keys, &arguments, room).await?;
+        let replies = self.read(&answer, batch).await?;
         // The replicas are asked last, because the batch was executed whatever they answer.
         let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);
         self.meet(need, proof).await?;
         Ok(replies)
+    }
+
+    /// Runs a script of names. What the first script leaves to the second is put to that.
+    async fn run(
+        &self,
+        script: Script,
+        keys: &[String],
+        arguments: &[Vec<u8>],
+        room: usize,
+    ) -> Result<(Value, ExecutedAt), StoreError> {
+        let done = self.servers.evaluate(script, keys, arguments, room).await?;
+        match decode::is_left(&done.0) {
+            true => self.servers.evaluate(Script::Admin, keys, arguments, room).await,
+            false => Ok(done),
+        }
+    }
+
+    /// Reads the answer to a batch, and the further pages of an inspection.
+    async fn read(&self, answer: &Value, batch: &Batch) -> Result<Replies, StoreError> {
+        let Answer { mut replies, mut next_page } = decode::answer(answer, batch)?;
+        self.hear(replies.now);
+        self.servers.take_note(batch, &replies);
+        if let (Some(Request::Inspect { rows }), Some(Reply::Snapshot(snapshot))) =
+            (batch.requests.last(), replies.replies.last_mut())
+        {
+            while let Some(cursor) = next_page.take() {
+                next_page = self.read_page(batch, *rows, &cursor, snapshot).await?;
+            }
+            snapshot.holders.sort_by_key(|row| (row.fence, row.ticket));
+            snapshot.holders.dedup_by_key(|row| row.ticket);
+            snapshot.holders.truncate(*rows as usize);
+        }
+        Ok(replies)
+    }
+
+    /// Adds the next page of an inspection, if any of its rows are wanted.
+    async fn read_page(
+        &self,
+        batch: &Batch,
+        rows: u32,
+        cursor: &[u8],
+        snapshot: &mut Snapshot,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let missing = |listed: usize| rows.saturating_sub(u32::try_from(listed).unwrap_or(rows));
+        let wanted = RowsWanted {
+            waiters: missing(snapshot.waiters.len()),
+            holders: missing(snapshot.holders.len()),
+        };
+        if wanted.waiters == 0 && wanted.holders == 0 {
+            return Ok(None);
+        }
+        let keys = self.keys_of([&batch.name]);
+        let arguments = self.arguments_of(vec![encode::page(wanted, cursor, self.setting())?]);
+        let (answer, _) =
+            self.servers.evaluate(Script::Admin, &keys, &arguments, room_of(batch)).await?;
+        let inspection = list::inspection(&batch.name);
+        let Answer { replies, next_page } = decode::answer(&answer, &inspection)?;
+        if let Some(Reply::Snapshot(page)) = replies.replies.into_iter().next() {
+            snapshot.holders.extend(page.holders);
+            snapshot.waiters.extend(page.waiters);
+        }
+        Ok(next_page)
     }
 
     async fn meet(&self, need: ReplicaNeed, proof: ExecutedAt) -> Result<(), StoreError> {
@@ -125,26 +191,24 @@ impl RedisStore {
         self.now.as_ref().map(|now| now.load(Ordering::SeqCst))
     }
 
-    /// The keys of a batch, and its arguments. They are in the form for the lean path if the batch
-    /// is likely to be plain.
-    fn keys_and_arguments_in_form(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
-        match script::plain_arguments(batch, self.given_now()) {
-            Some(arguments) => (self.keys_of(batch), arguments),
-            None => self.keys_and_arguments(batch),
-        }
+    fn setting(&self) -> Setting {
+        Setting { is_in_cluster: self.servers.has_slots(), now: self.given_now() }
     }
 
-    fn keys_and_arguments(&self, batch: &Batch) -> (Vec<String>, Vec<Vec<u8>>) {
-        (self.keys_of(batch), script::arguments(batch, self.given_now()))
-    }
-
-    /// The two keys of a name, and the marker of the restart guard if the URL asks for the guard.
-    fn keys_of(&self, batch: &Batch) -> Vec<String> {
-        let mut keys = Vec::from(self.keys.of(&batch.name));
+    /// The two keys of each name, and the marker of the restart guard if the URL asks for the guard.
+    fn keys_of<'a>(&self, names: impl IntoIterator<Item = &'a Name>) -> Vec<String> {
+        let mut keys: Vec<_> = names.into_iter().flat_map(|name| self.keys.of(name)).collect();
         if self.guard.is_some() {
             keys.push(self.keys.marker(self.servers.hash_slot_of(&keys[0])));
         }
         keys
+    }
+
+    /// The arguments of names, and the length of the restart guard behind them.
+    fn arguments_of(&self, mut arguments: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let length = self.guard.map(|guard| micros(guard.length()).to_string().into_bytes());
+        arguments.extend(length);
+        arguments
     }
 }
 
@@ -161,14 +225,6 @@ impl Store for RedisStore {
 
     fn first_reading(&self) -> Reading {
         self.given_now().map_or(self.first_reading, Reading::take)
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        self.servers.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.servers.facts()
     }
 
     fn longest_ttl(&self) -> Option<Duration> {
@@ -241,17 +297,12 @@ impl Store for RedisStore {
         Box::pin(self.snapshots(prefix))
     }
 
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(self.servers.diagnose())
+    }
+
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
         Box::pin(self.examine_ledgers(most))
-    }
-}
-
-impl OneStep for RedisStore {
-    fn call_together<'a>(
-        &'a self,
-        batches: &'a [Batch],
-    ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        Box::pin(self.execute_together(batches))
     }
 }
 
@@ -271,11 +322,7 @@ fn room_of(batch: &Batch) -> usize {
 }
 
 /// More requests than a batch may have are refused before anything is sent.
-///
-/// # Errors
-/// If there are too many.
-#[doc(hidden)]
-pub fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
+fn refuse_too_much(batch: &Batch) -> Result<(), StoreError> {
     if batch.requests.len() <= Batch::MOST {
         return Ok(());
     }

@@ -11,24 +11,23 @@ use std::{
 
 use futures_util::StreamExt;
 use redis::{
-    AsyncConnectionConfig, ErrorKind, ProtocolVersion, PushInfo, PushKind, Value,
+    AsyncConnectionConfig, PushInfo, PushKind, Value,
     aio::{PubSub, PubSubSink},
 };
 use seinpaal_proto::Inbox;
 use tokio::{sync::Mutex, task::AbortHandle, time::timeout};
 
 use super::{
+    diagnose::{Subject, diagnose, of_subscribing},
     endpoint::RedisEndpoint,
-    error::{self, LinkFailure},
+    error::LinkFailure,
+    greeting::{Greeted, Greeting, ServerKind, refuses_hello},
     keys::Keys,
     replicas::Replicas,
-    server::{self, LookedAt, ServerKind},
-    transport::{self, CallError, CommandAnswer, Commands, TransportFault},
-    wakeup,
+    transport::{self, CommandAnswer, Commands, TransportFault},
 };
 use seinpaal_store::{
-    Advice, Fact, News, NewsSender, Reading, StoreError, boottime,
-    url::{RedisAddress, RedisUrl},
+    Advice, Diagnosis, News, NewsSender, Reading, StoreError, boottime, url::RedisUrl,
 };
 
 /// How long an answer may take. A coordinated fail-over holds writes back for about a second, and
@@ -46,10 +45,14 @@ pub(super) struct ConnectOptions {
     pub(super) keys: Keys,
     pub(super) inbox: Inbox,
     pub(super) news: NewsSender,
+    pub(super) read_news: ReadNews,
     /// How long replicas may take to confirm a write. A call may wait for the confirmation under
     /// way and then for its own, and both must fit into the time that an answer may take.
     pub(super) replication_timeout: Duration,
 }
+
+/// Reads a message that was published for this client. `None` if it is not one of ours.
+pub type ReadNews = fn(&Keys, Inbox, &[u8]) -> Option<News>;
 
 /// Called, perhaps more than once, when a link is lost.
 pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
@@ -58,19 +61,18 @@ pub(super) type OnLoss = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Link {
     pub(super) commands: Commands,
-    pub(super) site: Arc<ServerLook>,
+    pub(super) server: Arc<LinkedServer>,
     pub(super) heard: Arc<LastHeard>,
     subscriber: Option<Arc<Subscriber>>,
 }
 
-/// The findings of a new link about its server.
-pub(super) struct ServerLook {
-    pub(super) address: RedisAddress,
+/// The server at the other end of a link.
+pub(super) struct LinkedServer {
+    pub(super) url: RedisUrl,
     pub(super) reading: Reading,
     pub(super) replicas: Replicas,
-    /// A line for each thing to change about the server.
-    pub(super) advice: Vec<Advice>,
-    pub(super) facts: Vec<Fact>,
+    /// How many replicas were connected when the link was opened, if the URL asks for some.
+    pub(super) connected_replicas: Option<u32>,
 }
 
 /// When a link was last heard from. A link is heard from when it is opened and when a script is
@@ -114,73 +116,97 @@ impl ConnectOptions {
         self.endpoint.to_string()
     }
 
-    pub(super) fn subject<'a>(&'a self, shown: &'a str) -> LookedAt<'a> {
-        LookedAt::new(shown, ServerKind::Server, &self.keys, self.inbox, self.endpoint.options())
+    pub(super) fn subject<'a>(&'a self, url: &'a RedisUrl) -> Subject<'a> {
+        let (kind, may_move) = (ServerKind::Server, self.endpoint.may_move());
+        Subject { url, kind, may_move, keys: &self.keys, inbox: self.inbox }
     }
 
     /// Turns a push into news.
     fn deliver(&self, payload: &[u8]) {
+        let Some(news) = (self.read_news)(&self.keys, self.inbox, payload) else { return };
         // When the session is gone, sending fails, and no receiver is left to tell.
-        if let Some(wakeup) = wakeup::parse_queue(&self.keys, self.inbox, payload) {
-            let _ = self.news.send(News::Queue(wakeup));
-            return;
-        }
-        let Some(wakeup) = wakeup::parse(&self.keys, self.inbox, payload) else { return };
-        let _ = self.news.send(News::Wakeup(wakeup));
+        let _ = self.news.send(news);
     }
 }
 
 impl Link {
-    /// Finds the server, connects, checks it and subscribes, over one connection if the server
-    /// speaks RESP3.
+    /// Finds the server, connects and subscribes, over one connection if the server speaks RESP3.
     pub(super) async fn open(
         options: &Arc<ConnectOptions>,
         on_loss: OnLoss,
     ) -> Result<Self, StoreError> {
         let url = options.endpoint.find().await?;
-        let link = match Self::over_resp3(options, &url, on_loss.clone()).await {
+        let greeting = Greeting {
+            url: &url,
+            kind: ServerKind::Server,
+            longest_wait: options.endpoint.connect_timeout(),
+        };
+        let link = match Self::over_resp3(options, &greeting, on_loss.clone()).await {
             // Only a server that refuses `HELLO 3` gets a second try. Any other failure would come
             // again.
-            Err(LinkFailure::Call(error)) if refuses_resp3(&error) => {
-                Self::over_resp2(options, &url, on_loss).await
+            Err(LinkFailure::Call(error)) if refuses_hello(&error) => {
+                Self::over_resp2(options, &greeting, on_loss).await
             }
             other => other,
         };
-        link.map_err(|failure| match failure {
-            LinkFailure::Call(error) => error::of_connecting(&error, &url.to_string()),
-            LinkFailure::Store(error) => error,
-        })
+        link.map_err(|failure| failure.at(&url.to_string()))
     }
 
     async fn over_resp3(
         options: &Arc<ConnectOptions>,
-        url: &RedisUrl,
+        greeting: &Greeting<'_>,
         on_loss: OnLoss,
     ) -> Result<Self, LinkFailure> {
         let config = config(options).set_push_sender(on_push(options, on_loss));
-        let longest_wait = options.endpoint.connect_timeout();
-        let mut commands =
-            Commands::open(url, ProtocolVersion::RESP3, config, longest_wait).await?;
-        let site = ServerLook::look(&mut commands, options, url).await?;
-        let subscribed = commands.subscribe(options.keys.channel(options.inbox)).await;
-        subscribed.map_err(|refused| refused_inbox(refused, options, url))?;
-        Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber: None })
+        let channel = options.keys.channel(options.inbox);
+        let (greeted, subscribed) = greeting.over_resp3(config, Some(&channel)).await?;
+        subscribed.map_err(|refused| of_subscribing(refused, &options.subject(greeting.url)))?;
+        Ok(Self::new(greeted, None, options, greeting.url))
     }
 
     async fn over_resp2(
         options: &Arc<ConnectOptions>,
-        url: &RedisUrl,
+        greeting: &Greeting<'_>,
         on_loss: OnLoss,
     ) -> Result<Self, LinkFailure> {
-        let (config, longest_wait) = (config(options), options.endpoint.connect_timeout());
-        let mut commands =
-            Commands::open(url, ProtocolVersion::RESP2, config, longest_wait).await?;
-        let site = ServerLook::look(&mut commands, options, url).await?.over_resp2(url);
+        let (url, longest_wait) = (greeting.url, greeting.longest_wait);
+        let greeted = greeting.over_resp2(config(options)).await?;
         let subscribed = timeout(longest_wait, subscribe(url, options, longest_wait)).await;
         let pubsub = subscribed.unwrap_or(Err(TransportFault::Slow.into()));
-        let pubsub = pubsub.map_err(|refused| refused_inbox(refused, options, url))?;
-        let subscriber = Some(Arc::new(Subscriber::start(pubsub, options.clone(), on_loss)));
-        Ok(Self { commands, site: Arc::new(site), heard: Arc::default(), subscriber })
+        let pubsub = pubsub.map_err(|refused| of_subscribing(refused, &options.subject(url)))?;
+        let subscriber = Arc::new(Subscriber::start(pubsub, options.clone(), on_loss));
+        Ok(Self::new(greeted, Some(subscriber), options, url))
+    }
+
+    fn new(
+        greeted: Greeted,
+        subscriber: Option<Arc<Subscriber>>,
+        options: &ConnectOptions,
+        url: &RedisUrl,
+    ) -> Self {
+        let server = LinkedServer {
+            url: url.clone(),
+            reading: greeted.reading,
+            replicas: Replicas::new(options.replication_timeout),
+            connected_replicas: greeted.replicas,
+        };
+        let commands = greeted.commands;
+        Self { commands, server: Arc::new(server), heard: Arc::default(), subscriber }
+    }
+
+    /// Asks the server about itself.
+    pub(super) async fn diagnose(
+        &mut self,
+        options: &ConnectOptions,
+    ) -> Result<Diagnosis, LinkFailure> {
+        let url = &self.server.url;
+        let mut diagnosis = diagnose(&mut self.commands, &options.subject(url)).await?;
+        if self.subscriber.is_some() {
+            let words = "HELLO 3 is refused, so each client needs a second connection for wakeups: let the server \
+                         know HELLO, and allow it +hello";
+            diagnosis.advice.push(Advice::hint(words).at(&url.to_string()));
+        }
+        Ok(diagnosis)
     }
 
     /// Returns whether the link still answers, on both of its connections if there are two.
@@ -194,31 +220,6 @@ impl Link {
         let Some(subscriber) = &self.subscriber else { return true };
         let mut sink = subscriber.sink.lock().await;
         matches!(timeout(RESPONSE_TIMEOUT, sink.ping::<Value>()).await, Ok(Ok(_)))
-    }
-}
-
-impl ServerLook {
-    fn over_resp2(mut self, url: &RedisUrl) -> Self {
-        let words = "HELLO 3 is refused, so each client needs a second connection for wakeups: let the server \
-                     know HELLO, and allow it +hello";
-        self.advice.push(Advice::hint(words).at(&url.to_string()));
-        self
-    }
-
-    /// Looks at the server, and refuses one that cannot be used.
-    async fn look(
-        commands: &mut Commands,
-        options: &ConnectOptions,
-        url: &RedisUrl,
-    ) -> Result<Self, LinkFailure> {
-        let shown = url.to_string();
-        let seen = server::look(commands, &options.subject(&shown)).await??;
-        let replicas =
-            Replicas::look(commands, &options.endpoint, options.replication_timeout, &shown)
-                .await?;
-        let advice = [seen.advice, replicas.advice.clone()].concat();
-        let (address, facts) = (url.address.clone(), seen.facts);
-        Ok(Self { address, reading: seen.reading, replicas, advice, facts })
     }
 }
 
@@ -267,23 +268,4 @@ async fn subscribe(
     let mut pubsub = transport::open_pubsub(url, longest_wait).await?;
     pubsub.subscribe(options.keys.channel(options.inbox)).await?;
     Ok(pubsub)
-}
-
-fn refused_inbox(refused: CallError, options: &ConnectOptions, url: &RedisUrl) -> LinkFailure {
-    match server::of_subscribing(refused, &options.subject(&url.to_string())) {
-        Ok(error) => error.into(),
-        Err(other) => other.into(),
-    }
-}
-
-/// Returns whether the server refuses `HELLO 3`. Old servers do not know it, some servers hide it,
-/// and some users may not run it.
-fn refuses_resp3(error: &CallError) -> bool {
-    let CallError::Library(error) = error else { return false };
-    let about_hello = || error.detail().is_some_and(|d| d.to_ascii_lowercase().contains("hello"));
-    match (error.kind(), error.code()) {
-        (ErrorKind::RESP3NotSupported, _) | (_, Some("NOPROTO")) => true,
-        (_, Some("ERR" | "NOPERM")) => about_hello(),
-        _ => false,
-    }
 }

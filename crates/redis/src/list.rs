@@ -9,15 +9,12 @@ use futures_util::future::{join_all, try_join, try_join_all};
 use redis::Value;
 use seinpaal_proto::{Batch, Name, Replies, Reply, Request, Snapshot};
 
-use super::{
-    ANSWER_ROOM, ROW_ROOM, RedisStore, reply,
-    script::{self, ScriptKind},
-};
+use super::{ANSWER_ROOM, ROW_ROOM, RedisStore, decode, script::Script};
 use seinpaal_store::StoreError;
 
 /// How many names one script lists: so many that a list needs few calls, and so few that other
 /// clients do not wait long.
-const PAGE: usize = 500;
+const PAGE: usize = 100;
 /// How many pages are asked for at the same time: the server works on one page while another is
 /// read here.
 const PAGES: usize = 2;
@@ -25,8 +22,8 @@ const PAGES: usize = 2;
 pub(super) const AT_ONCE: usize = 64;
 /// How many waiters a listed snapshot shows at most.
 const LISTED_WAITERS: u32 = 64;
-/// How many waiters a page shows at most. In the script this is `MOST_LISTED`.
-const PAGE_ROWS: usize = 1024;
+/// How many waiters a page shows at most. In the script this is `rows_left`.
+const PAGE_ROWS: usize = 256;
 
 type ListedNames = BTreeMap<Name, Snapshot>;
 
@@ -85,24 +82,12 @@ impl RedisStore {
 
     /// Asks a script for these names.
     async fn page(&self, names: &[Name]) -> Result<Vec<ListedRow>, StoreError> {
-        let (keys, arguments) = self.keys_and_arguments_of_page(names);
+        let now = self.given_now().map(|now| now.to_string()).unwrap_or_default();
+        let arguments = vec![LISTED_WAITERS.to_string().into_bytes(), now.into_bytes()];
+        let (keys, arguments) = (self.keys_of(names), self.arguments_of(arguments));
         let room = ANSWER_ROOM + PAGE_ROWS * 2 * ROW_ROOM;
-        let (answer, _) = self.servers.evaluate(ScriptKind::List, &keys, &arguments, room).await?;
-        read(&answer, names.len()).ok_or_else(|| reply::unreadable("list", &answer))
-    }
-
-    /// The keys and arguments of an inspection of the first name, and the keys of the others.
-    fn keys_and_arguments_of_page(&self, names: &[Name]) -> (Vec<String>, Vec<Vec<u8>>) {
-        let (mut keys, mut arguments) = (Vec::new(), Vec::new());
-        for (i, name) in names.iter().enumerate() {
-            if i == 0 {
-                (keys, arguments) = self.keys_and_arguments(&inspection(name));
-                arguments[script::FIRST_REQUEST] = LISTED_WAITERS.to_string().into_bytes();
-            } else {
-                keys.extend(self.keys.of(name));
-            }
-        }
-        (keys, arguments)
+        let (answer, _) = self.servers.evaluate(Script::Read, &keys, &arguments, room).await?;
+        read(&answer, names.len()).ok_or_else(|| decode::unreadable(&answer))
     }
 
     /// Inspects each of these names by itself.
@@ -140,14 +125,14 @@ pub(super) fn take_look<S>(
 }
 
 /// The batch that looks at a name for a list.
-pub fn inspection(name: &Name) -> Batch {
+pub(super) fn inspection(name: &Name) -> Batch {
     let requests = vec![Request::Inspect { rows: LISTED_WAITERS }];
     Batch { name: name.clone(), inbox: None, fence_seen: 0, requests }
 }
 
 /// The snapshot that answers an [`inspection`], as a list shows it: without holders. `None` if the
 /// list leaves the name out. The script of lists answers `unused` by the same rule.
-pub fn listed(replies: Replies) -> Option<Snapshot> {
+pub(super) fn listed(replies: Replies) -> Option<Snapshot> {
     let Reply::Snapshot(mut snapshot) = replies.replies.into_iter().next()? else { return None };
     snapshot.holders.clear();
     snapshot.is_worth_listing().then_some(snapshot)
@@ -163,10 +148,7 @@ fn told_of(value: &Value) -> Option<ListedRow> {
     match value {
         Value::BulkString(word) if word == b"unused" => Some(ListedRow::Unused),
         Value::BulkString(word) if word == b"look" => Some(ListedRow::Look),
-        Value::Array(_) => match reply::reply(value)? {
-            Reply::Snapshot(snapshot) => Some(ListedRow::Listed(snapshot)),
-            _ => None,
-        },
+        Value::BulkString(page) => decode::listed(page).map(ListedRow::Listed),
         _ => None,
     }
 }

@@ -1,34 +1,23 @@
 //! One independent server, for a store that is built on several. The store of a quorum
 //! (`seinpaal-quorum`) uses only this module of the crate.
 //!
-//! A [`Node`] is a connection to one server, and runs a [`Script`] there. The script is the ledger of
-//! names, in which Lua of the caller replaces what shall be different on a node. The items after
-//! them are the words of that script: they read and write what the scripts of a
-//! [`RedisStore`](crate::RedisStore) do.
+//! A [`Node`] is a connection to one server, and runs a [`Script`] of the caller there. The caller also
+//! reads what its script publishes.
 
 #[doc(no_inline)]
 pub use redis::Value;
 use seinpaal_proto::{Inbox, Name};
-use seinpaal_store::{Advice, Fact, NewsSender, StoreError, url::RedisUrl};
+use seinpaal_store::{Diagnosis, NewsSender, StoreError, url::RedisUrl};
 
 use crate::{
-    connection::Connection,
-    endpoint::RedisEndpoint,
-    head,
-    keys::Keys,
-    link::ConnectOptions,
-    open::keys_of,
-    replicas::REPLICATION_TIMEOUT,
-    script::{NODE_END, NODE_LEDGER, hash_of},
-    servers::Scanned,
+    connection::Connection, endpoint::RedisEndpoint, link::ConnectOptions, open::keys_of,
+    replicas::REPLICATION_TIMEOUT, script::hash_of, servers::Scanned,
 };
 #[doc(hidden)]
 pub use crate::{
-    list::{inspection, listed},
-    refuse_too_much,
-    reply::{ReplyWords, number, reply},
-    script::{MOST_FENCE_SEEN, acquire_line, attach_words, line},
-    server::{NOTHING_KEPT, together},
+    diagnose::{NOTHING_KEPT, together},
+    keys::Keys,
+    link::ReadNews,
 };
 
 /// A connection to one server, which may begin while the server is down, and is opened again
@@ -49,18 +38,24 @@ pub struct Script {
 
 impl Node {
     /// Begins to connect. A task of the current tokio runtime opens the connection in its own time,
-    /// and sends to `news` what the server publishes for `inbox`.
+    /// and sends to `news` what the server publishes for `inbox`, as `read_news` reads it.
     ///
     /// # Errors
     /// [`Misconfigured`](seinpaal_store::StoreErrorKind::Misconfigured) if the option `prefix` has
     /// braces in it.
-    pub fn begin(url: RedisUrl, inbox: Inbox, news: NewsSender) -> Result<Self, StoreError> {
+    pub fn begin(
+        url: RedisUrl,
+        inbox: Inbox,
+        news: NewsSender,
+        read_news: ReadNews,
+    ) -> Result<Self, StoreError> {
         let (keys, shown) = (keys_of(&url.options)?, url.to_string());
         let connection = Connection::begin(ConnectOptions {
             endpoint: RedisEndpoint::Server(url),
             keys: keys.clone(),
             inbox,
             news,
+            read_news,
             replication_timeout: REPLICATION_TIMEOUT,
         });
         Ok(Self { connection, keys, shown })
@@ -85,14 +80,12 @@ impl Node {
         self.connection.is_up()
     }
 
-    /// Advice about the server that is connected now.
-    pub fn advice(&self) -> Vec<Advice> {
-        self.connection.advice()
-    }
-
-    /// Facts about that server.
-    pub fn facts(&self) -> Vec<Fact> {
-        self.connection.facts()
+    /// Asks the server about itself.
+    ///
+    /// # Errors
+    /// If there is no connection, if a right is missing, or if no answer comes in time.
+    pub async fn diagnose(&self) -> Result<Diagnosis, StoreError> {
+        self.connection.diagnose().await
     }
 
     /// The key with the prefix of the URL. It must not begin with a brace or with `guard`, as the
@@ -144,28 +137,8 @@ impl Node {
 }
 
 impl Script {
-    /// The script that executes a batch about one name, with `own` pieces of Lua behind the ledger
-    /// and its operations. They may replace functions of the table `ledger`, add operations to
-    /// `ledger.operations`, and use further keys.
-    ///
-    /// The arguments of the script are the clock if a test sets it, the asker, the fence that was
-    /// seen, and one line for each request.
-    pub fn with(own: &str) -> Self {
-        let source = head::NAMES.expand(&[NODE_LEDGER, own, NODE_END].concat());
+    /// A script with this text.
+    pub fn new(source: String) -> Self {
         Self { hash: hash_of(&source), source }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fields_of_a_head_are_in_their_places() {
-        assert!(NODE_LEDGER.contains("FIELDS_OF_HEAD"));
-        let source = Script::with("").source;
-        for word in ["OF_HEAD", "HEAD_WITH", "UNTOUCHED_HEAD", "HEAD_AS_PACKED"] {
-            assert!(!source.contains(word), "{word}");
-        }
     }
 }

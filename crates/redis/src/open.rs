@@ -20,18 +20,20 @@ use crate::{
     link::ConnectOptions,
     misconfigured,
     replicas::REPLICATION_TIMEOUT,
-    script::{self, Mutation, Scripts, Wire},
+    script::{EditLua, Scripts, Wire},
     servers::Servers,
+    wakeup,
 };
 
 /// The parts of a store that a test replaces.
 #[doc(hidden)]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
+#[allow(missing_debug_implementations, reason = "an edit is a function")]
 pub struct TestHooks {
     /// Microseconds, in place of the server's clock.
     pub now: Option<Arc<AtomicU64>>,
-    /// A piece of every script's source, and the text that replaces it.
-    pub mutations: Vec<(String, String)>,
+    /// A change of the scripts' text.
+    pub edit: Option<EditLua>,
     /// How long replicas may take to confirm a write, in place of half a second.
     pub replication_timeout: Option<Duration>,
 }
@@ -89,10 +91,16 @@ impl RedisStore {
         let keys = keys_of(endpoint.options())?;
         let guard = endpoint.options().restart_guard;
         let replication_timeout = hooks.replication_timeout.unwrap_or(REPLICATION_TIMEOUT);
-        let options =
-            ConnectOptions { endpoint, keys: keys.clone(), inbox, news, replication_timeout };
+        let options = ConnectOptions {
+            endpoint,
+            keys: keys.clone(),
+            inbox,
+            news,
+            read_news: wakeup::read,
+            replication_timeout,
+        };
         let (connection, first_reading) = Connection::open(options).await?;
-        let scripts = Box::new(Scripts::new(Wire::Single, guard, mutations_of(&hooks)?));
+        let scripts = Box::new(Scripts::new(Wire::Single, hooks.edit.clone()));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: hooks.now, first_reading, heard }))
@@ -105,8 +113,8 @@ impl RedisStore {
         hooks: TestHooks,
     ) -> Result<Arc<Self>, StoreError> {
         let (keys, guard) = (keys_of(&url.options)?, url.options.restart_guard);
-        let mutations = mutations_of(&hooks)?;
-        let options = cluster::ClusterOptions { url, keys: keys.clone(), inbox, news, mutations };
+        let edit = hooks.edit.clone();
+        let options = cluster::ClusterOptions { url, keys: keys.clone(), inbox, news, edit };
         let (cluster, first_reading) = Cluster::open(options).await?;
         let servers = Servers::Cluster(cluster);
         let heard = Mutex::new(None);
@@ -119,14 +127,4 @@ pub(crate) fn keys_of(options: &RedisOptions) -> Result<Keys, StoreError> {
     Keys::new(prefix).ok_or_else(|| {
         misconfigured("the store option prefix must not have braces in it: choose another prefix")
     })
-}
-
-/// Refuses a mutation whose text no script has. It would change nothing, and a test would take that
-/// for a proof.
-fn mutations_of(hooks: &TestHooks) -> Result<Vec<Mutation>, StoreError> {
-    let known = |(from, to): (String, String)| match script::is_anywhere(&from) {
-        true => Ok(Mutation { from, to }),
-        false => Err(misconfigured(&format!("no script has the text to be changed: {from}"))),
-    };
-    hooks.mutations.iter().cloned().map(known).collect()
 }

@@ -7,6 +7,7 @@ mod reply;
 mod straight;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use seinpaal_proto::{
 use super::{
     ROW_ROOM, RedisStore, ReplicaNeed,
     list::{AT_ONCE, take_look},
-    script::ScriptKind,
+    script::Script,
 };
 use seinpaal_store::StoreError;
 
@@ -30,7 +31,7 @@ impl RedisStore {
         let arguments = arguments::arguments(batch, self.given_now());
         self.servers.expect_at_queue(batch).await?;
         let (answer, proof) =
-            self.servers.evaluate(ScriptKind::Queue, &keys, &arguments, room_of(batch)).await?;
+            self.servers.evaluate(Script::Queue, &keys, &arguments, room_of(batch)).await?;
         let replies = reply::parse(answer, &batch.requests)?;
         self.servers.take_note_of_queue(batch);
         let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);

@@ -1,113 +1,59 @@
-//! The scripts: their list, the pieces that each is made of, and the script that a batch takes.
+//! The scripts: the files of which each is made, and the hash by which the server knows it.
 
 mod constants;
 mod hash;
-mod requests;
-mod table;
 
-use std::sync::OnceLock;
-
-use seinpaal_proto::{Batch, Request, time::micros};
-use seinpaal_store::url::RestartGuard;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 pub(super) use self::hash::hash_of;
-pub(super) use self::requests::{FIRST_REQUEST, arguments, double, plain_arguments};
-pub use self::requests::{MOST_FENCE_SEEN, acquire_line, attach_words, line};
-pub(super) use self::table::{NODE_END, NODE_LEDGER, SCRIPTS};
 use super::{head, queue::pieces::QUEUE};
 
-/// The second piece of every script of names, behind how wakeups travel: formats and bounds.
-pub(super) const FORMS: &str = include_str!("lua/forms.lua");
-/// The piece that checks in the lean path whether the restart guard is over. With the guard on, it
-/// takes the place of this line.
-const OVER: &str = include_str!("lua/over.lua");
-const PLACE_OF_OVER: &str = "    -- With restart-guard: over.\n";
-/// The lean path, in the scripts that take packed requests.
-const LEAN: &str = concat!(
-    include_str!("lua/lean.lua"),
-    include_str!("lua/lean_end.lua"),
-    include_str!("lua/line.lua"),
-    include_str!("lua/line_session.lua"),
-    include_str!("lua/line_acquire.lua"),
-    include_str!("lua/line_release.lua"),
-    include_str!("lua/line_renew.lua"),
-    include_str!("lua/line_serve.lua"),
-    include_str!("lua/line_end.lua"),
-    include_str!("lua/lean_renew.lua"),
-    include_str!("lua/lean_words.lua"),
-);
-/// The piece that comes next, and the one that follows it with the restart guard.
-const BEGIN: &str = include_str!("lua/begin.lua");
-const GUARD: &str = include_str!("lua/guard.lua");
-/// The end of the script that acquires several names in one step. The scripts of acquire and cancel
-/// stand before it.
-const TOGETHER: &str = include_str!("lua/together.lua");
-/// The end of the script in which batches about several names share a call. The script of all
-/// operations stands before it.
-const BUNDLE: &str = include_str!("lua/bundle.lua");
+macro_rules! names {
+    ($($file:literal),*) => {
+        concat!($(include_str!(concat!("lua/names/", $file, ".lua"))),*)
+    };
+}
 
-/// One operation, or the step that executes all of them.
+/// A script.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum ScriptKind {
-    Acquire,
-    Renew,
-    Release,
-    Cancel,
-    Evict,
-    Configure,
-    Inspect,
-    Step,
-    /// A guarded write, which is no operation of the ledger.
+pub(super) enum Script {
+    /// Acquire, release, renew, prove and cancel. A program that takes a permit and gives it back
+    /// needs no other script.
+    Hot,
+    /// All requests about names, and all or none of several names.
+    Admin,
+    /// Reads many names.
+    Read,
+    /// All that is stored of a name, for the consistency check.
+    Dump,
+    /// A guarded write.
     Write,
-    /// The list of the snapshots of many names, which is no operation of the ledger.
-    List,
-    /// Acquires of several names. It is made of the scripts of acquire and cancel.
-    Together,
-    /// Requests of any kind about a queue.
+    /// All requests about queues.
     Queue,
-    /// Batches about several names. It is made of the script of the step.
-    Bundle,
 }
 
-impl ScriptKind {
-    /// The script for a batch: the script of its operation if it has one request, and the step
-    /// otherwise. A few operations have no script of their own and also take the step.
-    pub(super) fn of(batch: &Batch) -> Self {
-        match batch.requests.as_slice() {
-            [request] => Self::of_request(request),
-            _ => Self::Step,
-        }
-    }
+impl Script {
+    const COUNT: usize = 6;
 
-    fn of_request(request: &Request) -> Self {
-        match request {
-            Request::Acquire(_) => Self::Acquire,
-            Request::Renew(_) => Self::Renew,
-            Request::Release { .. } => Self::Release,
-            Request::Cancel { .. } => Self::Cancel,
-            Request::Evict { .. } => Self::Evict,
-            Request::Configure(_) => Self::Configure,
-            Request::Inspect { .. } => Self::Inspect,
-            _ => Self::Step,
-        }
-    }
-
-    /// Returns whether this script takes packed requests.
-    fn may_be_plain(self) -> bool {
-        matches!(self, Self::Acquire | Self::Renew | Self::Release | Self::Step)
-    }
-
-    pub(super) fn name(self) -> &'static str {
+    /// The files, one after the other.
+    fn files(self) -> &'static str {
         match self {
-            Self::Together => "together",
-            Self::Queue => "queue",
-            Self::Bundle => "bundle",
-            _ => SCRIPTS[self as usize].name,
+            Self::Hot => names!("layout", "guard", "ledger", "rare", "hot"),
+            Self::Admin => {
+                names!("layout", "guard", "ledger", "rare", "named", "rows", "admin", "run")
+            }
+            Self::Read => names!("layout", "guard", "ledger", "rows", "read"),
+            Self::Dump => names!("dump"),
+            Self::Write => names!("layout", "write"),
+            Self::Queue => QUEUE,
         }
     }
 }
 
-/// How wakeups travel. The piece that says so is the first of every script.
+/// How wakeups travel. The script of queues begins with a piece that says so.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Wire {
     /// One server: one channel an inbox.
@@ -128,86 +74,85 @@ impl Wire {
     }
 }
 
-/// A change to the source of every script that has the text. Tests use it to prove that they would
-/// notice a mistake.
-#[derive(Clone, Debug)]
-pub(super) struct Mutation {
-    pub(super) from: String,
-    pub(super) to: String,
-}
+/// Edits the files of every script. Tests use it to prove that they would notice a mistake.
+pub type EditLua = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Returns whether a script has this text.
-pub(super) fn is_anywhere(text: &str) -> bool {
-    let others = [FORMS, OVER, LEAN, GUARD, TOGETHER, BUNDLE, QUEUE].concat();
-    others.contains(text) || SCRIPTS.iter().any(|row| row.source.contains(text))
-}
-
-/// The scripts of one store with their hashes, each computed when it is first used.
-#[derive(Debug)]
+/// The scripts of one store, each made when it is first used.
 pub(super) struct Scripts {
     wire: Wire,
-    /// Three scripts have no row in the table: together, queue and bundle.
-    hashed: [OnceLock<String>; SCRIPTS.len() + 3],
-    guard: Option<u64>,
-    mutations: Vec<Mutation>,
+    made: [OnceLock<(String, String)>; Script::COUNT],
+    edit: Option<EditLua>,
 }
 
 impl Scripts {
-    /// Makes the scripts. With a guard they expect the key of its marker as third key, and have its
-    /// length as a constant.
-    pub(super) fn new(wire: Wire, guard: Option<RestartGuard>, mutations: Vec<Mutation>) -> Self {
-        let guard = guard.map(|guard| micros(guard.length()));
-        Self { wire, guard, mutations, hashed: Default::default() }
+    pub(super) fn new(wire: Wire, edit: Option<EditLua>) -> Self {
+        Self { wire, edit, made: Default::default() }
     }
 
     /// The hash by which `EVALSHA` knows a script.
-    pub(super) fn hash(&self, operation: ScriptKind) -> &str {
-        self.hashed[operation as usize].get_or_init(|| hash_of(&self.source(operation)))
+    pub(super) fn hash(&self, script: Script) -> &str {
+        &self.made(script).0
     }
 
-    /// The text of a script, for `SCRIPT LOAD`.
-    pub(super) fn source(&self, operation: ScriptKind) -> String {
-        if operation == ScriptKind::Together {
-            return self.together();
-        }
-        if operation == ScriptKind::Bundle {
-            let bundle = self.changed(BUNDLE.to_owned());
-            return [self.function("batch", ScriptKind::Step), bundle].concat();
-        }
-        if operation == ScriptKind::Queue {
-            let source = self.changed([self.wire.piece(), QUEUE].concat());
-            return constants::written(&head::QUEUES.expand(&source));
-        }
-        // Every source in the table starts with `begin`, and the guard goes behind that piece.
-        let (begin, rest) = SCRIPTS[operation as usize].source.split_at(BEGIN.len());
-        // A guarded write admits nobody, so it needs no guard. Its third key is that of the group's
-        // id.
-        let guard = self.guard.filter(|_| operation != ScriptKind::Write);
-        let (over, after) = guard.map_or(("", ""), |_| (OVER, GUARD));
-        let lean = if operation.may_be_plain() { LEAN } else { "" };
-        let lean = lean.replace(PLACE_OF_OVER, over);
-        let pieces = [self.wire.piece(), FORMS, &lean, begin, after, rest];
-        let length = guard.unwrap_or_default().to_string();
-        let expanded = head::NAMES.expand(&self.changed(pieces.concat()));
-        constants::written(&expanded).replace("GUARD_LENGTH", &length)
+    /// The text of a script.
+    pub(super) fn source(&self, script: Script) -> &str {
+        &self.made(script).1
     }
 
-    fn changed(&self, source: String) -> String {
-        self.mutations
-            .iter()
-            .fold(source, |source, mutation| source.replacen(&mutation.from, &mutation.to, 1))
-    }
-
-    fn together(&self) -> String {
-        let acquire = self.function("acquire", ScriptKind::Acquire);
-        [acquire, self.function("cancel", ScriptKind::Cancel), TOGETHER.to_owned()].concat()
-    }
-
-    /// A script as a function of its keys and arguments.
-    fn function(&self, name: &str, operation: ScriptKind) -> String {
-        format!("local function {name}(KEYS, ARGV)\n{}\nend\n", self.source(operation))
+    fn made(&self, script: Script) -> &(String, String) {
+        self.made[script as usize].get_or_init(|| {
+            let files = script.files();
+            let files = self.edit.as_ref().map_or_else(|| files.to_owned(), |edit| edit(files));
+            let source = match script {
+                Script::Queue => {
+                    let expanded = head::QUEUES.expand(&[self.wire.piece(), &files].concat());
+                    constants::written(&expanded)
+                }
+                _ => without_comments(&files),
+            };
+            (hash_of(&source), source)
+        })
     }
 }
 
+impl fmt::Debug for Scripts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scripts").field("wire", &self.wire).finish_non_exhaustive()
+    }
+}
+
+/// A script as it is sent. A comment begins with two dashes and a space, at the start of a line or
+/// behind a space.
+fn without_comments(source: &str) -> String {
+    let mut code = String::with_capacity(source.len());
+    for line in source.lines() {
+        let line = line.trim();
+        let line = if line.starts_with("--") { "" } else { line };
+        let line = line.find(" -- ").map_or(line, |at| &line[..at]).trim_end();
+        if !line.is_empty() {
+            code.push_str(line);
+            code.push('\n');
+        }
+    }
+    code
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_indents_are_not_sent() {
+        let source =
+            "-- A comment.\nlocal a = 1 -- why\n\n  if a then\n    --\n    return '--'\n  end\n";
+        assert_eq!(without_comments(source), "local a = 1\nif a then\nreturn '--'\nend\n");
+    }
+
+    /// A program that takes a permit and gives it back sends this much to a server that does not
+    /// know the script.
+    #[test]
+    fn the_script_that_everybody_needs_is_short() {
+        let length = Scripts::new(Wire::Single, None).source(Script::Hot).len();
+        assert!(length <= 64 << 10, "{length} bytes");
+    }
+}

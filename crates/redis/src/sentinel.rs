@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use redis::{AsyncConnectionConfig, ProtocolVersion, Value, aio::PubSub};
+use redis::{AsyncConnectionConfig, Value, aio::PubSub};
 use tokio::{
     task::AbortHandle,
     time::{Instant, sleep, timeout, timeout_at},
@@ -81,8 +81,8 @@ async fn question(
     master: &str,
     longest_wait: Duration,
 ) -> CommandAnswer<Vec<Value>> {
-    let (config, protocol) = (AsyncConnectionConfig::new(), ProtocolVersion::RESP2);
-    let mut connection = Commands::open(&sentinel, protocol, config, longest_wait).await?;
+    let config = AsyncConnectionConfig::new();
+    let mut connection = Commands::open_resp2(&sentinel, config, longest_wait).await?;
     let mut both = redis::pipe();
     both.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(master);
     both.cmd("SENTINEL").arg("MASTER").arg(master);

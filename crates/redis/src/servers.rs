@@ -10,9 +10,9 @@ use super::{
     connection::{self, Connection},
     keys::hash_slot_of,
     misconfigured,
-    script::{ScriptKind, Scripts},
+    script::{Script, Scripts},
 };
-use seinpaal_store::{Advice, Fact, StoreError};
+use seinpaal_store::{Diagnosis, StoreError};
 
 /// How many bytes a page of `SCAN` may have: a thousand keys or a few more, of up to two thousand
 /// bytes each.
@@ -40,20 +40,11 @@ impl Servers {
         }
     }
 
-    /// Advice about the servers.
-    pub(super) fn advice(&self) -> Vec<Advice> {
+    /// Asks the servers about themselves, in a cluster each master.
+    pub(super) async fn diagnose(&self) -> Result<Diagnosis, StoreError> {
         match self {
-            Self::One { connection, .. } => connection.advice(),
-            Self::Cluster(cluster) => cluster.advice(),
-        }
-    }
-
-    /// Facts that the servers report about themselves. In a cluster they are about one node, until
-    /// all masters have been looked at.
-    pub(super) fn facts(&self) -> Vec<Fact> {
-        match self {
-            Self::One { connection, .. } => connection.facts(),
-            Self::Cluster(cluster) => cluster.facts(),
+            Self::One { connection, .. } => connection.diagnose().await,
+            Self::Cluster(cluster) => cluster.diagnose().await,
         }
     }
 
@@ -85,7 +76,7 @@ impl Servers {
     /// Runs the script of an operation. Its answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,
-        operation: ScriptKind,
+        operation: Script,
         keys: &[impl ToRedisArgs],
         arguments: &[impl ToRedisArgs],
         room: usize,

@@ -16,7 +16,7 @@ use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
 
 use redis::{
     AsyncConnectionConfig, Cmd, Pipeline, ProtocolVersion, RedisConnectionInfo, RedisError,
-    RedisResult, ToRedisArgs, Value,
+    RedisResult, Value,
     aio::{MultiplexedConnection, PubSub},
 };
 use tokio::{
@@ -26,7 +26,8 @@ use tokio::{
 };
 
 use self::{pump::Pump, stream::Stream, watched::WatchedStream};
-use seinpaal_store::url::RedisUrl;
+use seinpaal_proto::time::Micros;
+use seinpaal_store::{boottime, url::RedisUrl};
 
 pub(super) use watched::ROOM;
 
@@ -87,6 +88,8 @@ pub enum TransportFault {
     Tls(rustls::Error),
     /// The server answers in TLS, although the URL does not ask for TLS.
     SpeaksTls,
+    /// The first answer is not in Redis' protocol.
+    SpeaksOther,
     /// The server sent more than this many bytes as one answer.
     TooLarge(usize),
     /// The server refused the connection before any request.
@@ -128,24 +131,51 @@ impl CallError {
 }
 
 impl Commands {
-    /// Connects and logs in.
+    /// Connects over RESP3. Sends `greeting`, which begins with `HELLO 3`, as the first packet, and
+    /// returns the answers, and an instant before the question.
     pub(super) async fn open(
         url: &RedisUrl,
-        protocol: ProtocolVersion,
+        config: AsyncConnectionConfig,
+        longest_wait: Duration,
+        greeting: &Pipeline,
+    ) -> CommandAnswer<(Self, Micros, Vec<Value>)> {
+        in_time(longest_wait, async {
+            // The library's own greeting is only `HELLO 3` like this, and our stream answers it.
+            let login = RedisConnectionInfo::default()
+                .set_protocol(ProtocolVersion::RESP3)
+                .set_skip_set_lib_name();
+            let commands = Self::connect(url, &login, config).await?;
+            let mut greeter = commands.connection.clone();
+            // The time for connecting may be longer than the time for an answer.
+            greeter.set_response_timeout(longest_wait);
+            let asked_at = boottime::now();
+            let answers = greeter.send_packed_commands(greeting, 0, greeting.len()).await;
+            let answers = commands.explained(answers)?;
+            Ok((commands, asked_at, answers))
+        })
+        .await
+    }
+
+    /// Connects over RESP2, and logs in.
+    pub(super) async fn open_resp2(
+        url: &RedisUrl,
         config: AsyncConnectionConfig,
         longest_wait: Duration,
     ) -> CommandAnswer<Self> {
-        in_time(longest_wait, async {
-            let (stream, watched) = Stream::open(url).await?;
-            let login = login(url, protocol);
-            let opened = MultiplexedConnection::new_with_config(&login, stream, config).await;
-            let (connection, driver) = opened.map_err(|error| watched.explain(error))?;
-            watched.is_open();
-            let pump = Arc::new(Pump::new(driver));
-            let task = tokio::spawn(Arc::clone(&pump).run()).abort_handle();
-            Ok(Self { connection, line: Arc::new(TransportTask { watched, pump, task }) })
-        })
-        .await
+        in_time(longest_wait, Self::connect(url, &login(url), config)).await
+    }
+
+    async fn connect(
+        url: &RedisUrl,
+        login: &RedisConnectionInfo,
+        config: AsyncConnectionConfig,
+    ) -> CommandAnswer<Self> {
+        let (stream, watched) = Stream::open(url, login.protocol()).await?;
+        let opened = MultiplexedConnection::new_with_config(login, stream, config).await;
+        let (connection, driver) = opened.map_err(|error| watched.explain(error))?;
+        let pump = Arc::new(Pump::new(driver));
+        let task = tokio::spawn(Arc::clone(&pump).run()).abort_handle();
+        Ok(Self { connection, line: Arc::new(TransportTask { watched, pump, task }) })
     }
 
     /// Runs `ask`, and writes its requests on this thread, unless another thread is writing or
@@ -183,12 +213,6 @@ impl Commands {
         self.explained(answer)
     }
 
-    /// Subscribes, over RESP3.
-    pub(super) async fn subscribe(&mut self, channel: impl ToRedisArgs) -> CommandAnswer<()> {
-        let answer = self.connection.subscribe(channel).await;
-        self.explained(answer)
-    }
-
     fn explained<T>(&self, answer: RedisResult<T>) -> CommandAnswer<T> {
         answer.map_err(|error| self.line.watched.explain(error))
     }
@@ -197,8 +221,9 @@ impl Commands {
 /// A connection that only subscribes, over RESP2.
 pub(super) async fn open_pubsub(url: &RedisUrl, longest_wait: Duration) -> CommandAnswer<PubSub> {
     in_time(longest_wait, async {
-        let (stream, watched) = Stream::open(url).await?;
-        let opened = PubSub::new(&login(url, ProtocolVersion::RESP2), stream).await;
+        let login = login(url);
+        let (stream, watched) = Stream::open(url, login.protocol()).await?;
+        let opened = PubSub::new(&login, stream).await;
         opened.map_err(|error| watched.explain(error))
     })
     .await
@@ -211,11 +236,10 @@ async fn in_time<T>(
     timeout(longest_wait, opening).await.unwrap_or(Err(TransportFault::Slow.into()))
 }
 
-fn login(url: &RedisUrl, protocol: ProtocolVersion) -> RedisConnectionInfo {
-    let mut login = RedisConnectionInfo::default()
-        .set_protocol(protocol)
-        .set_db(i64::from(url.database))
-        .set_lib_name("seinpaal", env!("CARGO_PKG_VERSION"));
+/// What the library sends first over RESP2: `AUTH` and `SELECT`, as far as the URL needs them.
+fn login(url: &RedisUrl) -> RedisConnectionInfo {
+    let mut login =
+        RedisConnectionInfo::default().set_db(i64::from(url.database)).set_skip_set_lib_name();
     if let Some(user) = &url.user {
         login = login.set_username(user);
     }

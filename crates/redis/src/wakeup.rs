@@ -1,29 +1,35 @@
-//! Wakeups as the scripts publish them: the event, and as the last word the key of the name.
+//! Wakeups as the scripts publish them. The key of the name stands last.
 
 use seinpaal_proto::{Fence, Inbox, Wakeup, What, queue};
+use seinpaal_store::News;
 
 use super::{
+    decode::{Reader, cause},
     keys::Keys,
-    reply::{cause, number},
 };
+
+/// Reads a message about a name or a queue.
+pub(super) fn read(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<News> {
+    let queue = parse_queue(keys, inbox, payload).map(News::Queue);
+    queue.or_else(|| parse(keys, inbox, payload).map(News::Wakeup))
+}
 
 /// Reads a message about a name. `None` if the message is not one of ours, or cannot be read: a
 /// wakeup is only a hint, so it may be skipped.
 // Used by fuzz/.
 pub fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
-    let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
-    let (ticket, rest) = rest.split_once(' ')?;
-    let ticket = ticket.parse().ok()?;
-    let (what, key) = match kind {
-        "granted" => granted(rest)?,
-        "asked" => (What::Asked, rest),
-        "ended" => {
-            let (word, key) = rest.split_once(' ')?;
-            (What::Ended(cause(word)?), key)
+    let mut reader = Reader(payload);
+    let ticket = reader.ticket()?;
+    let what = match reader.byte()? {
+        b'g' => {
+            let (fence, limit) = (Fence(reader.number()?), reader.count()?);
+            What::Granted { fence, limit, slots: reader.slots()? }
         }
+        b'e' => What::Ended(cause(reader.byte()?)?),
         _ => return None,
     };
-    Some(Wakeup { inbox, name: keys.name_of(key)?, ticket, what })
+    let name = keys.name_of(std::str::from_utf8(reader.0).ok()?)?;
+    Some(Wakeup { inbox, name, ticket, what })
 }
 
 /// Reads a message about a queue, in the same way.
@@ -41,20 +47,15 @@ pub(super) fn parse_queue(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<q
     Some(queue::Wakeup { inbox, name: keys.queue_of(key)?, what })
 }
 
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
 fn lost(rest: &str) -> Option<(queue::What, &str)> {
     let mut fields = rest.splitn(3, ' ');
     let id = queue::ItemId(number(fields.next()?)?);
     let fence = Fence(number(fields.next()?)?);
     Some((queue::What::Lost(queue::Delivery { id, fence }), fields.next()?))
-}
-
-fn granted(rest: &str) -> Option<(What, &str)> {
-    // The key is last, because a name may have spaces in it.
-    let mut fields = rest.splitn(4, ' ');
-    let fence = Fence(number(fields.next()?)?);
-    let slots = fields.next()?.parse().ok()?;
-    let limit = fields.next()?.parse().ok()?;
-    Some((What::Granted { fence, slots, limit }, fields.next()?))
 }
 
 #[cfg(test)]
@@ -64,26 +65,35 @@ mod tests {
     use super::*;
 
     const INBOX: Inbox = Inbox(7);
-    const TOO_HIGH: &str =
-        "granted 0123456789abcdef0123456789abcdef 18446744073709551615 0 1 seinpaal:{a}";
-
     fn parsed(payload: &str) -> Option<Wakeup> {
         parse(&Keys::new("seinpaal:").unwrap(), INBOX, payload.as_bytes())
     }
 
+    /// A message about ticket 10 at the name `two words`.
+    fn message(what: &[u8]) -> Vec<u8> {
+        [&10_u128.to_be_bytes()[..], what, b"seinpaal:{two words}"].concat()
+    }
+
     #[test]
-    fn a_grant_carries_its_fence_slots_and_limit() {
-        let ticket = Ticket(10);
-        let payload = format!("granted {ticket} 99 0-2,5 8 seinpaal:{{two words}}");
+    fn a_grant_carries_its_fence_limit_and_slots() {
+        let numbers =
+            [2_u16.to_le_bytes().to_vec(), [0, 2, 5, 5_u32].map(u32::to_le_bytes).concat()];
+        let what = [
+            b"g".to_vec(),
+            99_f64.to_le_bytes().to_vec(),
+            8_u32.to_le_bytes().to_vec(),
+            numbers.concat(),
+        ];
+        let wakeup = parse(&Keys::new("seinpaal:").unwrap(), INBOX, &message(&what.concat()));
         let what =
             What::Granted { fence: Fence(99), slots: "0-2,5".parse::<Slots>().unwrap(), limit: 8 };
         let name = Name::new("two words").unwrap();
-        assert_eq!(parsed(&payload), Some(Wakeup { inbox: INBOX, name, ticket, what }));
+        assert_eq!(wakeup, Some(Wakeup { inbox: INBOX, name, ticket: Ticket(10), what }));
     }
 
     #[test]
     fn an_end_carries_its_cause() {
-        let wakeup = parsed(&format!("ended {} evicted seinpaal:{{a}}", Ticket(1))).unwrap();
+        let wakeup = parse(&Keys::new("seinpaal:").unwrap(), INBOX, &message(b"e\x03")).unwrap();
         assert_eq!(wakeup.what, What::Ended(Cause::Evicted));
     }
 
@@ -109,7 +119,7 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_passed_over() {
         for payload in
-            ["", "hello", "granted x 1 0 1 seinpaal:{a}", "ended 1 evicted other:{a}", TOO_HIGH]
+            ["", "hello", "0123456789abcdefe\u{9}seinpaal:{a}", "0123456789abcdefe\u{3}other:{a}"]
         {
             assert_eq!(parsed(payload), None, "{payload}");
         }

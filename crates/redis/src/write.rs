@@ -9,7 +9,7 @@ use redis::Value as Answer;
 use seinpaal_proto::{Batch, Inbox, Name};
 use tokio::time::sleep;
 
-use super::{RedisStore, error::one_line, keys::hash_slot_of, script::ScriptKind};
+use super::{RedisStore, encode, error::one_line, keys::hash_slot_of, script::Script};
 use seinpaal_store::{
     Certainty, StoreError, StoreErrorKind, boottime,
     guarded::{BadGroup, GuardedError, GuardedWrite, Value},
@@ -71,7 +71,7 @@ impl RedisStore {
         arguments: &[Vec<u8>],
     ) -> Result<GroupEnd, StoreError> {
         let (answer, proof) =
-            self.servers.evaluate(ScriptKind::Write, keys, arguments, GROUP_ROOM).await?;
+            self.servers.evaluate(Script::Write, keys, arguments, GROUP_ROOM).await?;
         let outcome = read(answer);
         if matches!(outcome, Some(Ok(_) | Err(GuardedError::Partial { .. }))) {
             self.servers.confirm(proof).await?;
@@ -121,13 +121,16 @@ impl RedisStore {
     }
 }
 
-/// The arguments of `lua/write.lua`.
+/// The arguments of `lua/names/write.lua`.
 fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u64) -> Vec<Vec<u8>> {
-    let now = now.map(|now| now.to_string()).unwrap_or_default();
-    let held = write.held.iter().map(|(ticket, fence)| format!("{ticket} {fence}"));
-    let held = held.collect::<Vec<_>>().join(" ");
-    let mut arguments: Vec<Vec<u8>> =
-        [now, inbox.to_string(), held, not_after.to_string()].map(String::into_bytes).into();
+    let text = |number: u64| number.to_string().into_bytes();
+    let held = write.held.iter().flat_map(|(ticket, fence)| encode::held(*ticket, *fence));
+    let mut arguments = vec![
+        now.map(text).unwrap_or_default(),
+        inbox.0.to_be_bytes().to_vec(),
+        held.collect(),
+        text(not_after),
+    ];
     for command in &write.group.commands {
         let count = command.args.len().to_string();
         arguments
@@ -140,7 +143,7 @@ fn arguments(write: &GuardedWrite, inbox: Inbox, now: Option<u64>, not_after: u6
 /// The outcome of a group, or `None` if it came too late and nothing was written.
 pub type GroupEnd = Option<Result<Vec<Value>, GuardedError>>;
 
-/// Reads the answer of `lua/write.lua`.
+/// Reads the answer of `lua/names/write.lua`.
 // Used by fuzz/.
 pub fn read(answer: Answer) -> GroupEnd {
     parse(answer).unwrap_or_else(|| {

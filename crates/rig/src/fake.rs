@@ -130,7 +130,11 @@ fn as_usual(words: &[String]) -> String {
     let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     match word(0) {
-        "HELLO" => format!("%1\r\n{}{}", bulk("proto"), ":3\r\n"),
+        "HELLO" => {
+            let fields =
+                ["server", "redis", "version", "7.2.4", "mode", "standalone", "role", "master"];
+            format!("%4\r\n{}", fields.map(bulk).concat())
+        }
         "TIME" => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             format!("*2\r\n{}{}", bulk(&now.as_secs().to_string()), bulk("0"))

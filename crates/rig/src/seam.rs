@@ -10,8 +10,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, News, NewsSender,
-    OneStep, Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Abilities, BoxFuture, Bundles, Diagnosis, Examination, GuardedWrite, News, NewsSender, OneStep,
+    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 use tokio::sync::mpsc;
 
@@ -146,14 +146,6 @@ impl Store for Interposed {
         self.store.longest_ttl()
     }
 
-    fn advice(&self) -> Vec<Advice> {
-        self.store.advice()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.store.facts()
-    }
-
     fn reassure<'a>(&'a self, name: &'a Name, silence: Duration) -> BoxFuture<'a, ()> {
         self.store.reassure(name, silence)
     }
@@ -197,6 +189,10 @@ impl Store for Interposed {
 
     fn list<'a>(&'a self, prefix: &'a str) -> SeamResult<'a, Vec<(Name, Snapshot)>> {
         self.between.list(&*self.store, prefix)
+    }
+
+    fn diagnose(&self) -> SeamResult<'_, Diagnosis> {
+        self.store.diagnose()
     }
 
     fn examine(&self, most: usize) -> SeamResult<'_, Examination> {

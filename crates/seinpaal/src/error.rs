@@ -5,7 +5,7 @@ mod acquire;
 use std::time::Duration;
 
 use seinpaal_proto::{
-    BadAsk, BadCount, BadName, BadSlotNames, Cause, Kind, MAX_ABOUT_BYTES, SlotNames, Ticket,
+    BadCount, BadName, BadSlotNames, Cause, Kind, MAX_ABOUT_BYTES, SlotNames, Ticket,
     queue::MAX_DELIVERIES,
 };
 use thiserror::Error;
@@ -153,9 +153,6 @@ pub enum BadSetting {
     /// A pause reason that is too long or has control characters.
     #[error("a reason has at most 512 bytes and no control characters")]
     Reason,
-    /// The name of the person who asks, or the reason, is not allowed in an ask to a holder.
-    #[error(transparent)]
-    Ask(BadAsk),
     /// No deliveries, or too many.
     #[error("an item has 1 to {MAX_DELIVERIES} deliveries, not {0}")]
     Deliveries(u32),
@@ -185,7 +182,7 @@ pub enum AdminError {
     /// The number is not a limit.
     #[error(transparent)]
     Count(#[from] BadCount),
-    /// A ttl, a reason, an ask or names of slots that are not allowed.
+    /// A ttl, a reason or names of slots that are not allowed.
     #[error(transparent)]
     Setting(#[from] BadSetting),
     /// The name is a mutex or a readers-writer lock, whose limit is fixed.
@@ -205,9 +202,6 @@ pub enum AdminError {
     /// There is no such ticket at this name.
     #[error("there is no such ticket here: {0}")]
     Unknown(Ticket),
-    /// The ticket waits, so it holds nothing to hand over.
-    #[error("the ticket waits and holds nothing: {0}")]
-    Waits(Ticket),
     /// The ticket has ended.
     #[error("the ticket is over: {0}")]
     Ended(Ended),

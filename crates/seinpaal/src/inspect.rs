@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    self as proto, About, Fence, HandOverAsk, HoldLengths, HolderRow, Kind, Name, RecentHolds,
-    RenewalPromise, SlotNames, Slots, Ticket, WaiterRow,
+    self as proto, About, Fence, HoldLengths, HolderRow, Kind, Name, RecentHolds, RenewalPromise,
+    SlotNames, Slots, Ticket, WaiterRow,
     time::micros,
     why::{Estimate, Why},
 };
@@ -66,8 +66,6 @@ pub struct Holder {
     pub held_for: Duration,
     /// How long its lease lasts without renewal. `None` means for as long as its process lives.
     pub valid_for: Option<Duration>,
-    /// The asks to hand over, the oldest first, and how long ago each came.
-    pub asks: Vec<(HandOverAsk, Duration)>,
     promise: RenewalPromise,
 }
 
@@ -236,12 +234,10 @@ impl Waiter {
 
 impl From<HolderRow> for Holder {
     fn from(row: HolderRow) -> Self {
-        let asks = row.asks().map(|(ask, ago)| (ask, Duration::from_micros(ago))).collect();
         Self {
             ticket: row.ticket,
             slots: row.slots,
             fence: row.fence,
-            asks,
             promise: RenewalPromise::of(&row.about),
             about: About::decode(&row.about),
             held_for: Duration::from_micros(row.held_for),

@@ -58,7 +58,6 @@
 //! | level | what |
 //! |---|---|
 //! | warn | `lost`, `danger`, `not known to be released`, a pop that `failed`, a call that the store refused or did not answer, a name that is damaged |
-//! | info | `asked to hand over` |
 //! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `giving back`, `finished`, pops that `drained` or `timed out`, connections that fail |
 //! | trace | `renewed`, `asked` |
 //!
@@ -131,12 +130,12 @@ pub use seinpaal_proto::queue::{
 #[doc(inline)]
 pub use seinpaal_proto::why;
 pub use seinpaal_proto::{
-    About, BadAsk, BadCount, BadName, Fence, HandOverAsk, Kind, MAX_LIMIT, MOST_READERS, Name,
-    OnMismatch, Permits, SlotNames, Slots, Ticket,
+    About, BadCount, BadName, Fence, Kind, MAX_LIMIT, MOST_READERS, Name, OnMismatch, Permits,
+    SlotNames, Slots, Ticket,
 };
 pub use seinpaal_store::{
-    Advice, BadGroup, CommandGroup, Contradiction, Examination, Fact, GuardedError, GuardedWrite,
-    Value,
+    Advice, BadGroup, CommandGroup, Contradiction, Diagnosis, Examination, Fact, GuardedError,
+    GuardedWrite, Value,
 };
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;

@@ -20,7 +20,7 @@ pub(crate) use self::client::RequestMaker;
 use self::client::executable;
 
 use crate::{
-    Advice, Examination, Fact,
+    Diagnosis, Examination,
     boottime::ClientClock,
     driver::{self, ConnectionStatistics, Handle, Outage},
     error::{BadSetting, ConnectError, ReleaseError},
@@ -240,27 +240,37 @@ impl Seinpaal {
         self.handle.pulse().outage()
     }
 
-    /// Returns advice: changes to the store that its promises need, as far as this connection saw
-    /// when it was opened.
-    #[must_use]
-    pub fn advice(&self) -> Vec<Advice> {
-        self.handle.store().advice()
-    }
-
-    /// Returns the facts about the store, as they were when this connected: its version, what it
-    /// keeps on disk, how far its clock is from this machine's. A fact that a server hides is
-    /// missing.
-    #[must_use]
-    pub fn facts(&self) -> Vec<Fact> {
-        self.handle.store().facts()
+    /// Asks the store about itself: its version, what it keeps on disk, how far its clock is from
+    /// this machine's, and what should be changed so that its promises hold. Connecting asks none of
+    /// this, because most programs only take a permit; `seinpaal doctor` and a service that starts
+    /// should. A cluster, a quorum and an ensemble are asked server by server.
+    ///
+    /// # Cancel safety
+    /// Yes. The call only reads.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store does not answer, or names a right that this user lacks and needs.
+    ///
+    /// # Examples
+    /// ```
+    /// # futures_executor::block_on(async {
+    /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
+    /// for advice in seinpaal.diagnose().await?.advice {
+    ///     eprintln!("{advice}");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub async fn diagnose(&self) -> Result<Diagnosis, StoreError> {
+        let asking =
+            self.handle.with_store(|store| Box::pin(async move { store.diagnose().await }));
+        asking.await?
     }
 
     /// Looks at the ledgers that the store keeps, at most `most` names and queues, and returns
     /// their contradictions: totals that do not match the records, a slot with two holders, a
     /// record that cannot be read. A sound ledger has none, so a finding means that another program
     /// has written there, or that Seinpaal made a mistake. This makes one call for each name, and
-    /// ends no permit. In a cluster and a ZooKeeper ensemble it looks at each server, and from then
-    /// on [`facts`](Self::facts) and [`advice`](Self::advice) are about all of them.
+    /// ends no permit.
     ///
     /// # Cancel safety
     /// Yes. The call only reads.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use processes::{
-    client::{acquire, ask},
+    client::{acquire, ask, ticket},
     unique,
 };
 use rustix::fs::{FlockOperation, flock};
@@ -87,7 +87,7 @@ async fn a_store_that_comes_and_goes_clears_away_what_the_dead_left() {
     let (store, me, _heard) = open(dir.path()).await;
     let granted = call(&store, me, acquire(1, 1, false)).await;
     assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");
-    call(&store, me, Request::Release { ticket: Ticket(1), slots: None }).await;
+    call(&store, me, Request::Release { ticket: ticket(1), slots: None }).await;
     drop(store);
     until("what the dead and the store had is gone", || {
         !is_there(dir.path(), dead) && !is_there(dir.path(), me)
@@ -101,7 +101,7 @@ async fn a_holder_that_asks_for_nothing_more_hears_of_an_eviction() {
     call(&store, me, acquire(1, 1, false)).await;
     let other = Inbox(unique());
     let operator = EmbeddedStore::open(dir.path(), other, unbounded_channel().0).unwrap();
-    let ticket = Ticket(1);
+    let ticket = ticket(1);
     ask(&operator, other, "n", Request::Evict { ticket }).await.unwrap();
     let news = timeout(BOUND, heard.recv()).await.expect("it hears nothing").unwrap();
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
@@ -150,10 +150,10 @@ async fn a_name_that_many_programs_use_one_after_another_stays_small() {
         let (me, (news, _heard)) = (Inbox(unique()), unbounded_channel());
         let opening = EmbeddedStore::open_until_exit(dir.path(), me, news);
         let store = timeout(BOUND, opening).await.unwrap().unwrap();
-        let ticket = program << 32; // of a series of its own
-        let granted = call(&store, me, acquire(ticket, 1, false)).await;
+        let ticket = Ticket(program << 32 | 1); // of a series of its own
+        let granted = call(&store, me, acquire(ticket.0, 1, false)).await;
         assert!(matches!(granted, Reply::Granted(_)), "{granted:?}");
-        call(&store, me, Request::Release { ticket: Ticket(ticket), slots: None }).await;
+        call(&store, me, Request::Release { ticket, slots: None }).await;
     }
     let db = rusqlite::Connection::open(dir.path().join("seinpaal.db")).unwrap();
     let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'name'";

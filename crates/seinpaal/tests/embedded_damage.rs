@@ -7,7 +7,7 @@ use std::{fs, future::IntoFuture, path::Path, sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use processes::{
-    client::{acquire, ask},
+    client::{acquire, ask, ticket},
     queue::{Hand, push},
     unique,
 };
@@ -15,7 +15,7 @@ use seinpaal::{
     AcquireError, Seinpaal,
     store::{Store, StoreError, StoreErrorKind, embedded::EmbeddedStore},
 };
-use seinpaal_proto::{Configure, Head, Inbox, Request, State, Ticket, queue};
+use seinpaal_proto::{Configure, Head, Inbox, Request, State, queue};
 use seinpaal_store::packed;
 use tokio::{
     sync::{mpsc::unbounded_channel, oneshot},
@@ -48,8 +48,8 @@ async fn files() -> [Files; 2] {
         ask(&store, me, "p", acquire(ticket, 4, true)).await.unwrap();
     }
     fill(&store, me, "n", 4).await;
-    for ticket in [2, 11] {
-        let release = Request::Release { ticket: Ticket(ticket), slots: None };
+    for ticket in [2, 11].map(ticket) {
+        let release = Request::Release { ticket, slots: None };
         ask(&store, me, "n", release).await.unwrap();
     }
     ask(&store, me, "o", Request::Configure(Configure::Pause("why".into()))).await.unwrap();
@@ -89,7 +89,7 @@ async fn use_it(dir: &Path) -> Result<(), StoreError> {
     let (store, me) = open(dir)?;
     ask(&store, me, "n", Request::Inspect { rows: 64 }).await?;
     ask(&store, me, "n", acquire(50, 4, true)).await?;
-    ask(&store, me, "n", Request::Evict { ticket: Ticket(3) }).await?;
+    ask(&store, me, "n", Request::Evict { ticket: ticket(3) }).await?;
     ask(&store, me, "o", Request::Configure(Configure::Resume)).await?;
     ask(&store, me, "p", acquire(50, 4, true)).await?;
     let mut hand = Hand::new(Arc::clone(&store), me);
@@ -137,7 +137,7 @@ async fn a_constraint_that_only_damage_can_break_is_damage() {
     ask(&store, me, "n", acquire(2, 2, true)).await.unwrap();
     fill(&store, me, "n", 2).await;
     damage_rows(dir.path(), "INSERT INTO free SELECT id, 0, 0 FROM name");
-    let release = Request::Release { ticket: Ticket(1), slots: None };
+    let release = Request::Release { ticket: ticket(1), slots: None };
     let error = ask(&store, me, "n", release).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
 }

@@ -18,7 +18,7 @@ use processes::{
 };
 use rustix::fs::{FlockOperation, flock};
 use seinpaal::store::embedded::{EmbeddedStore, OpenOptions};
-use seinpaal_proto::{Inbox, Reply, Request, Ticket};
+use seinpaal_proto::{Inbox, Reply, Request, Series};
 use tokio::{
     sync::mpsc::unbounded_channel,
     time::{sleep, timeout},
@@ -55,10 +55,12 @@ impl Client {
         }
     }
 
-    async fn pair(&self, name: &str, ticket: u128) {
-        let granted = ask(&self.store, self.inbox, name, acquire(ticket, 90, false)).await;
+    /// Takes a permit and gives it back. All such tickets are of one series.
+    async fn pair(&self, name: &str, number: u32) {
+        let ticket = Series(9 << 64).ticket(number);
+        let granted = ask(&self.store, self.inbox, name, acquire(ticket.0, 90, false)).await;
         assert!(matches!(granted.unwrap(), Reply::Granted(_)));
-        let release = Request::Release { ticket: Ticket(ticket), slots: None };
+        let release = Request::Release { ticket, slots: None };
         ask(&self.store, self.inbox, name, release).await.unwrap();
     }
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use processes::{
-    client::{acquire, ask, files},
+    client::{acquire, ask, files, ticket},
     unique,
 };
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -71,8 +71,8 @@ impl Client {
     }
 }
 
-fn release(ticket: u128) -> Request {
-    Request::Release { ticket: Ticket(ticket), slots: None }
+fn release(number: u128) -> Request {
+    Request::Release { ticket: ticket(number), slots: None }
 }
 
 /// Makes a reboot as the store sees it: the kernel has another boot id.
@@ -88,7 +88,7 @@ async fn a_release_grants_to_the_first_in_line_and_tells_it() {
     a.fence("n", 1).await;
     assert!(matches!(b.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
     assert!(matches!(a.ask("n", release(1)).await, Reply::Released { .. }));
-    assert_eq!(b.granted().await, Ticket(2));
+    assert_eq!(b.granted().await, ticket(2));
     let Reply::Granted(grant) = b.ask("n", acquire(2, 1, true)).await else { panic!("no grant") };
     assert_eq!(grant.valid_for, None, "as long as it lives");
 }
@@ -99,10 +99,10 @@ async fn a_client_is_told_of_its_own_tickets_too() {
     let mut a = Client::open(dir.path());
     a.fence("n", 1).await;
     assert!(matches!(a.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
-    a.ask("n", Request::Evict { ticket: Ticket(1) }).await;
+    a.ask("n", Request::Evict { ticket: ticket(1) }).await;
     let Some(News::Wakeup(wakeup)) = a.news.recv().await else { panic!("no wakeup") };
-    assert_eq!((wakeup.ticket, wakeup.what), (Ticket(1), What::Ended(Cause::Evicted)));
-    assert_eq!(a.granted().await, Ticket(2));
+    assert_eq!((wakeup.ticket, wakeup.what), (ticket(1), What::Ended(Cause::Evicted)));
+    assert_eq!(a.granted().await, ticket(2));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_dropped_store_frees_what_it_held() {
     a.fence("n", 1).await;
     assert!(matches!(b.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
     drop(a);
-    assert_eq!(b.granted().await, Ticket(2));
+    assert_eq!(b.granted().await, ticket(2));
     assert_eq!(files(&dir.path().join("presence")), sign(b.inbox));
 }
 
@@ -149,9 +149,9 @@ async fn a_holder_whose_sign_of_life_is_of_an_earlier_build_is_not_taken_for_dea
     fs::remove_file(&file).unwrap();
     mkfifoat(CWD, &file, Mode::RUSR | Mode::WUSR).unwrap();
     assert!(matches!(b.ask("n", acquire(2, 1, true)).await, Reply::Queued { .. }));
-    a.ask("n", Request::Release { ticket: Ticket(1), slots: None }).await;
+    a.ask("n", Request::Release { ticket: ticket(1), slots: None }).await;
     let mut b = b;
-    assert_eq!(b.granted().await, Ticket(2));
+    assert_eq!(b.granted().await, ticket(2));
 }
 
 #[tokio::test]
@@ -165,10 +165,10 @@ async fn a_death_is_noticed_at_every_name_at_once() {
     drop(a);
     let mut tickets = Vec::new();
     for _ in 0..2 {
-        tickets.push(b.granted().await.0);
+        tickets.push(b.granted().await);
     }
     tickets.sort_unstable();
-    assert_eq!(tickets, [11, 12]);
+    assert_eq!(tickets, [11, 12].map(ticket));
 }
 
 #[tokio::test]
@@ -288,5 +288,5 @@ async fn a_directory_with_a_very_long_path_works() {
     a.fence("n", 1).await;
     b.ask("n", acquire(2, 1, true)).await;
     a.ask("n", release(1)).await;
-    assert_eq!(b.granted().await, Ticket(2));
+    assert_eq!(b.granted().await, ticket(2));
 }

@@ -12,13 +12,13 @@ use std::{
 };
 
 use redis::cmd;
-use requests::{acquisition, plain, release};
+use requests::{acquisition, plain, release, ticket};
 use seinpaal::store::{
     News, Store, StoreError, StoreErrorKind, quorum::QuorumStore, url::StoreUrl,
 };
 use seinpaal_proto::{
-    Acquire, Batch, Busy, Enqueue, Inbox, LeaseId, Limit, LimitRule, Name, OnMismatch, Renew,
-    Reply, Request, Ticket, TicketReply, Whom, time::SECOND,
+    Acquire, Batch, Busy, Enqueue, Inbox, Limit, LimitRule, Name, OnMismatch, Renew, Reply,
+    Request, TicketReply, Whom, time::SECOND,
 };
 use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
@@ -86,10 +86,10 @@ fn attempt(ticket: u128, limit: u32) -> Acquire {
     Acquire { limit, enqueue: Enqueue::No, ..acquisition(ticket, 30 * SECOND) }
 }
 
-fn renewal(ticket: u128) -> Request {
-    let (ttl, margin) = (30 * SECOND, SECOND);
-    let whom = Whom::Tickets(vec![Ticket(ticket)]);
-    Request::Renew(Renew { lease: LeaseId(ticket), ttl, margin, whom })
+fn renewal(number: u128) -> Request {
+    let (ttl, margin, ticket) = (30 * SECOND, SECOND, ticket(number));
+    let whom = Whom::Tickets(vec![ticket]);
+    Request::Renew(Renew { lease: ticket.lease(), ttl, margin, whom })
 }
 
 fn is_granted(reply: &Reply) -> bool {
@@ -276,8 +276,8 @@ async fn a_waiter_is_granted_without_any_hint() {
     tokio::time::timeout(Duration::from_secs(30), told).await.expect("it asks again by itself");
 }
 
-/// The place of the count of permits held, in the head of a name with rows.
-const HELD: usize = 1 + 2 + 2 * 4 + 11 * 8;
+/// The place of the count of permits held among the words of a head (`HEAD` in `state.lua`).
+const HELD: usize = 2 + 11;
 
 #[tokio::test]
 async fn a_node_whose_ledger_contradicts_itself_is_found_and_named() {
@@ -286,13 +286,54 @@ async fn a_node_whose_ledger_contradicts_itself_is_found_and_named() {
     client.until_granted(1).await;
     let seen = client.store.examine(100).await.unwrap();
     assert!(seen.is_clean() && seen.names == 3, "at each node: {seen:?}");
-    let mut head: Vec<u8> = ensemble.say(1, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
-    assert_eq!((head[0], head[HELD]), (12, 1), "{head:?}");
-    head[HELD] = 3;
-    ensemble.say::<()>(1, cmd("HSET").arg("seinpaal:{n}").arg("h").arg(head)).await;
+    let head: String = ensemble.say(1, cmd("HGET").arg("seinpaal:{n}").arg("h")).await;
+    let mut words: Vec<_> = head.split(' ').collect();
+    assert_eq!((words[0], words[HELD]), ("30", "1"), "{head}");
+    words[HELD] = "3";
+    let damaged = words.join(" ");
+    ensemble.say::<()>(1, cmd("HSET").arg("seinpaal:{n}").arg("h").arg(damaged)).await;
     let seen = client.store.examine(100).await.unwrap();
     let found: Vec<_> = seen.contradictions.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), 1, "{found:?}");
     let port = ensemble.servers[1].port().to_string();
     assert!(found[0].contains(&port) && found[0].contains("counts 3 permits held"), "{found:?}");
+}
+
+/// Servers compile a script before they run it.
+#[tokio::test]
+async fn every_file_of_the_node_script_parses_by_itself() {
+    let server = RedisServer::start();
+    let mut plain = plain(&server.url("")).await;
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../quorum/src/lua");
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
+    assert!(files.len() > 10, "{files:?}");
+    for file in files {
+        let path = file.unwrap().path();
+        let source = std::fs::read_to_string(&path).unwrap();
+        let loaded = cmd("SCRIPT").arg("LOAD").arg(source).query_async::<String>(&mut plain).await;
+        assert!(loaded.is_ok(), "{}: {loaded:?}", path.display());
+    }
+}
+
+#[tokio::test]
+async fn data_that_is_not_ours_is_refused_and_says_why() {
+    let nodes = Ensemble::start();
+    let client = nodes.client(1).await;
+    for (value, kind) in [
+        // The heads of earlier formats were packed, and began with the number in a byte.
+        ("\u{c}s", StoreErrorKind::OtherVersion),
+        ("31 s 1", StoreErrorKind::OtherVersion),
+        ("30 s 1", StoreErrorKind::Corrupt),
+        ("hello", StoreErrorKind::Corrupt),
+    ] {
+        for node in 0..3 {
+            nodes.say::<()>(node, cmd("HSET").arg("seinpaal:{n}").arg("h").arg(value)).await;
+        }
+        let error = client.ask(Request::Acquire(attempt(1, 1))).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{value:?}: {error}");
+        for node in 0..3 {
+            let fields: u32 = nodes.say(node, cmd("HLEN").arg("seinpaal:{n}")).await;
+            assert_eq!(fields, 1, "nothing was written");
+        }
+    }
 }

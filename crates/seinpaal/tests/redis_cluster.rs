@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use requests::{Client, SECRET, acquire, is_granted, refusal, release};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
-use seinpaal_proto::{Configure, Limit, Reply, Request, Ticket};
+use seinpaal_proto::{Configure, Limit, Reply, Request};
 use seinpaal_rig::{RedisCluster, until};
 use tokio::time::timeout;
 
@@ -25,7 +25,7 @@ async fn next(client: &mut Client) -> News {
 async fn told_of_grant(client: &mut Client, ticket: u128) {
     loop {
         if let News::Wakeup(wakeup) = next(client).await {
-            assert_eq!(wakeup.ticket, Ticket(ticket));
+            assert_eq!(wakeup.ticket, requests::ticket(ticket));
             return;
         }
     }
@@ -273,6 +273,20 @@ async fn ledgers_of_all_masters_are_examined_and_one_that_contradicts_itself_is_
 }
 
 #[tokio::test]
+async fn a_call_that_is_denied_names_the_right_that_is_missing() {
+    let cluster = RedisCluster::shared();
+    for node in cluster.nodes() {
+        let user = "ACL SETUSER guest on >s3cret ~other:* &* +@all";
+        node.say(&user.split(' ').collect::<Vec<_>>());
+    }
+    let url = cluster.url().replacen("://", "://guest:s3cret@", 1);
+    let client = Client::connect(&url, 1).await;
+    let error = client.ask("n", acquire(1)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+    assert!(error.to_string().contains("~seinpaal:*"), "{error}");
+}
+
+#[tokio::test]
 async fn a_setting_that_endangers_a_promise_is_found_at_whichever_master_it_is() {
     let cluster = RedisCluster::start();
     let client = Client::connect(&cluster.url(), 1).await;
@@ -280,14 +294,14 @@ async fn a_setting_that_endangers_a_promise_is_found_at_whichever_master_it_is()
     for at in masters.iter().copied() {
         let node = &cluster.nodes()[at];
         node.say(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
-        client.store.examine(0).await.unwrap();
-        let advice: Vec<_> = client.store.advice().iter().map(ToString::to_string).collect();
+        let diagnosis = client.store.diagnose().await.unwrap();
+        let advice: Vec<_> = diagnosis.advice.iter().map(ToString::to_string).collect();
         let named = format!(":{}/0: maxmemory-policy is allkeys-lru", node.port());
         let found: Vec<_> = advice.iter().filter(|line| line.contains("allkeys-lru")).collect();
         assert!(found.len() == 1 && found[0].contains(&named), "{named}: {advice:?}");
         node.say(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     }
-    let facts = client.store.facts();
+    let facts = client.store.diagnose().await.unwrap().facts;
     let counted = facts.iter().find(|fact| fact.what == "masters");
     assert_eq!(counted.map(|fact| fact.value.as_str()), Some(&*masters.len().to_string()));
 }

@@ -6,6 +6,7 @@ mod requests;
 use std::{
     io::{Read, Write},
     net::TcpListener,
+    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
@@ -13,8 +14,8 @@ use std::{
 use redis::cmd;
 use requests::{Client, SECRET, acquire, is_granted, plain, refusal};
 use seinpaal::store::{Certainty, News, StoreErrorKind};
-use seinpaal_proto::{Reply, Ticket};
-use seinpaal_rig::{RedisServer, free_port};
+use seinpaal_proto::Reply;
+use seinpaal_rig::{FakeAnswer, FakeServer, RedisServer, free_port};
 use tokio::time::timeout;
 
 const BOUND: Duration = Duration::from_secs(30);
@@ -34,8 +35,28 @@ async fn wakeups_arrive(url: &str, client: &mut Client, tickets: u128) {
     assert!(matches!(client.acquire("w", tickets + 1).await, Reply::Queued { .. }));
     other.release("w", tickets).await;
     let News::Wakeup(wakeup) = next(client).await else { panic!("no wakeup") };
-    assert_eq!(wakeup.ticket, Ticket(tickets + 1));
+    assert_eq!(wakeup.ticket, requests::ticket(tickets + 1));
     client.release("w", tickets + 1).await;
+}
+
+/// All answers come after the last question, so a client that waits for one of them waits in vain.
+#[tokio::test]
+async fn connecting_takes_one_packet_that_asks_only_what_is_needed() {
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let told = Arc::clone(&heard);
+    let server = FakeServer::start(move |words| {
+        told.lock().unwrap().push(words.join(" "));
+        FakeAnswer::Say(match words[0].as_str() {
+            "SUBSCRIBE" => b"%1\r\n+role\r\n+master\r\n+OK\r\n*2\r\n$1\r\n1\r\n$1\r\n0\r\n\
+                             >3\r\n+subscribe\r\n+c\r\n:1\r\n"
+                .to_vec(),
+            _ => Vec::new(),
+        })
+    });
+    let _client = Client::connect(&format!("{}/3", server.url()), 1).await;
+    let heard = heard.lock().unwrap();
+    assert_eq!(heard[..3], ["HELLO 3 SETNAME seinpaal", "SELECT 3", "TIME"]);
+    assert!(heard.len() == 4 && heard[3].starts_with("SUBSCRIBE seinpaal:inbox:"), "{heard:?}");
 }
 
 #[tokio::test]
@@ -48,7 +69,7 @@ async fn tcp_with_user_password_and_database() {
     assert!(is_granted(&client.acquire("n", 1).await));
     let mut third = plain(&server.socket_url("?db=3")).await;
     let keys: u64 = cmd("DBSIZE").query_async(&mut third).await.unwrap();
-    assert_eq!(keys, 1);
+    assert_eq!(keys, 2, "the records of the name, and their order");
     wakeups_arrive(&url, &mut client, 10).await;
     assert!(!format!("{:?}", client.store).contains(SECRET));
 }
@@ -69,9 +90,10 @@ async fn a_user_without_the_permissions_it_takes_is_forbidden() {
     let channels = format!("deaf on >{SECRET} ~* resetchannels +@all");
     let server = RedisServer::with(&with_users(&[&user, &channels]));
     let port = server.port();
-    let url = format!("redis://guest:{SECRET}@127.0.0.1:{port}");
-    let error = refusal(&url).await;
-    assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
+    let guest = Client::connect(&format!("redis://guest:{SECRET}@127.0.0.1:{port}"), 1).await;
+    let error = guest.ask("n", acquire(1)).await.unwrap_err();
+    let expected = (StoreErrorKind::Forbidden, Certainty::NotExecuted);
+    assert_eq!((error.kind(), error.certainty()), expected, "{error}");
     assert!(error.to_string().contains("~seinpaal:*"), "{error}");
     let error = refusal(&format!("redis://deaf:{SECRET}@127.0.0.1:{port}")).await;
     assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");

@@ -31,13 +31,13 @@ type Attack = (&'static str, fn(&[String]) -> bool, Vec<u8>);
 /// The answers of a hostile server, and the commands that get them.
 fn attacks() -> Vec<Attack> {
     let is_hello: fn(&[String]) -> bool = |words| words[0] == "HELLO";
-    let is_info = |words: &[String]| words[0] == "INFO";
+    let is_time = |words: &[String]| words[0] == "TIME";
     let is_scan = |words: &[String]| words[0] == "SCAN";
     let block = vec![b'a'; 1 << 20];
     let with = |head: &str| [head.as_bytes(), &block].concat();
     vec![
         ("a string of two gigabytes for a greeting", is_hello, with("$2000000000\r\n")),
-        ("a line without an end", is_info, with("+")),
+        ("a line without an end", is_time, with("+")),
         ("a string of two gigabytes", is_call, with("$2000000000\r\n")),
         (
             "an endless list",
@@ -185,8 +185,8 @@ const REFUSALS: [(&str, &str, StoreErrorKind, &str); 22] = [
         StoreErrorKind::Unreachable,
         "loading",
     ),
-    ("INFO", "-BUSY Redis is busy running a script", StoreErrorKind::Unreachable, "busy"),
-    ("INFO", "-NOAUTH Authentication required.", StoreErrorKind::Forbidden, "wants a password"),
+    ("TIME", "-BUSY Redis is busy running a script", StoreErrorKind::Unreachable, "busy"),
+    ("TIME", "-NOAUTH Authentication required.", StoreErrorKind::Forbidden, "wants a password"),
     (
         "TIME",
         "-LOADING Redis is loading the dataset in memory",
@@ -272,7 +272,13 @@ async fn each_refusal_of_a_server_has_its_own_message() {
             "connecting" => FakeServer::refusing(said),
             _ => FakeServer::start(move |words| {
                 let is_now = if when == "call" { is_call(words) } else { words[0] == when };
-                if is_now { FakeAnswer::Say(answer.clone()) } else { FakeAnswer::AsUsual }
+                match is_now {
+                    true => FakeAnswer::Say(answer.clone()),
+                    false if when == "SCRIPT" && is_call(words) => {
+                        FakeAnswer::Say(b"-NOSCRIPT No matching script\r\n".to_vec())
+                    }
+                    false => FakeAnswer::AsUsual,
+                }
             }),
         };
         let error = match Client::try_connect(&server.url(), 1).await {

@@ -1,15 +1,16 @@
-//! The rights of a Redis user. A missing right is reported when the client connects, and not later.
+//! The rights of a Redis user. A missing right is named by the call that is denied, and by
+//! `doctor`.
 
 #[path = "support/requests.rs"]
 mod requests;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use redis::cmd;
 use requests::{Client, acquire, is_granted, plain};
 use seinpaal::Advice;
 use seinpaal::store::{News, Store, StoreError, StoreErrorKind, redis::RedisStore, url::StoreUrl};
-use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request, Ticket};
+use seinpaal_proto::{Configure, Inbox, Limit, Reply, Request};
 use seinpaal_rig::RedisServer;
 use seinpaal_rig::program;
 use tokio::{sync::mpsc, time::timeout};
@@ -35,20 +36,22 @@ fn server_for(rights: &[String]) -> (RedisServer, String) {
     (server, format!("redis://worker:{SECRET}@127.0.0.1:{port}/2"))
 }
 
-async fn connect(url: &str) -> Result<Arc<RedisStore>, StoreError> {
+/// What `doctor` asks and is told.
+async fn diagnose(url: &str) -> Result<Vec<Advice>, StoreError> {
     let url = StoreUrl::parse(url).unwrap();
-    RedisStore::open(url, Inbox(1), mpsc::unbounded_channel().0).await
+    let store = RedisStore::open(url, Inbox(1), mpsc::unbounded_channel().0).await?;
+    Ok(store.diagnose().await?.advice)
 }
 
 fn lines(advice: &[Advice]) -> String {
     advice.iter().map(Advice::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// All messages to a user with these rights when it connects.
+/// All that `doctor` says to a user with these rights.
 async fn said_to(rights: &[String]) -> String {
     let (_server, url) = server_for(rights);
-    match connect(&url).await {
-        Ok(store) => lines(&store.advice()),
+    match diagnose(&url).await {
+        Ok(advice) => lines(&advice),
         Err(error) => {
             assert_eq!(error.kind(), StoreErrorKind::Forbidden, "{error}");
             error.to_string()
@@ -66,12 +69,12 @@ async fn the_rights_in_the_documents_are_enough_for_everything() {
     other.release("w", 10).await;
     let news = timeout(BOUND, client.news.recv()).await.expect("in time").expect("news");
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
-    assert_eq!(wakeup.ticket, Ticket(11));
+    assert_eq!(wakeup.ticket, requests::ticket(11));
     let mut behind = plain(&server.socket_url("")).await;
     cmd("SCRIPT").arg("FLUSH").exec_async(&mut behind).await.unwrap();
     let limit = Configure::Limit(Limit::new(2).unwrap());
     client.ask("w", Request::Configure(limit)).await.unwrap();
-    client.ask("w", Request::Evict { ticket: Ticket(11) }).await.unwrap();
+    client.ask("w", Request::Evict { ticket: requests::ticket(11) }).await.unwrap();
     assert_eq!(client.store.list("").await.unwrap().len(), 1);
 }
 
@@ -95,7 +98,7 @@ async fn a_user_with_the_documented_rights_is_told_of_none_that_is_missing() {
 }
 
 #[tokio::test]
-async fn each_documented_right_that_is_missing_is_named_when_a_client_connects() {
+async fn each_documented_right_that_is_missing_is_named() {
     let knows_its_rights = program::version() >= (7, 0);
     for missing in documented().iter().filter(|right| right.starts_with('+')) {
         let command = missing.trim_start_matches('+');
@@ -114,7 +117,7 @@ async fn each_documented_right_that_is_missing_is_named_when_a_client_connects()
 }
 
 #[tokio::test]
-async fn keys_and_channels_that_are_not_allowed_are_named_when_a_client_connects() {
+async fn keys_and_channels_that_are_not_allowed_are_named() {
     let without = |gone: char| {
         documented().into_iter().filter(move |right| !right.starts_with(gone)).collect()
     };
@@ -149,9 +152,23 @@ async fn a_right_that_is_taken_away_later_is_named_and_forbidden() {
 }
 
 #[tokio::test]
-async fn settings_that_endanger_a_promise_are_told_when_a_client_connects() {
+async fn a_call_that_is_denied_names_the_right_that_is_missing() {
+    for missing in ["hset", "evalsha", "script|load"] {
+        let allowed = |right: &String| right.trim_start_matches('+') != missing;
+        let rights: Vec<_> = documented().into_iter().filter(allowed).collect();
+        let (_server, url) = server_for(&rights);
+        let client = Client::connect(&url, 1).await;
+        let error = client.ask("w", acquire(1)).await.expect_err(missing);
+        assert_eq!(error.kind(), StoreErrorKind::Forbidden, "without {missing}: {error}");
+        let named = missing.split('|').next().unwrap_or(missing);
+        assert!(error.to_string().contains(&format!("+{named}")), "without {missing}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn settings_that_endanger_a_promise_are_told() {
     let server = RedisServer::with(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
-    let mut advice = connect(&server.socket_url("")).await.unwrap().advice();
+    let mut advice = diagnose(&server.socket_url("")).await.unwrap();
     // An old server also gets a hint.
     advice.retain(|advice| advice.is_risk);
     let advice = lines(&advice);

@@ -16,7 +16,7 @@ use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
 use requests::{Client, TTL, acquire, acquisition, is_granted, plain, release};
 use seinpaal::store::{Certainty, News, Store, StoreErrorKind};
 use seinpaal_proto::{
-    About, Batch, Configure, Limit, MAX_ABOUT_BYTES, Renew, Reply, Request, Ticket, What, Whom,
+    About, Batch, Configure, Limit, MAX_ABOUT_BYTES, Renew, Reply, Request, What, Whom,
     time::{MAX_TTL, SECOND},
 };
 use seinpaal_rig::RedisServer;
@@ -50,7 +50,7 @@ async fn the_keys_of_a_name_outlive_its_last_fence() {
     client.store.call(&granted).await.unwrap();
     // The first key is written by the short script, and the second by the full one, which has a
     // ticket to remember for longer.
-    let longer = Request::Cancel { ticket: Ticket(2), remember: 2 * HOUR, attach: None };
+    let longer = Request::Cancel { ticket: requests::ticket(2), remember: 2 * HOUR, attach: None };
     for (last, hours) in [(release(1), 1), (longer, 2)] {
         client.ask("n", last).await.unwrap();
         let left: u64 = say(&mut behind, cmd("PTTL").arg("seinpaal:{n}")).await;
@@ -89,7 +89,7 @@ async fn a_wakeup_of_ones_own_is_no_answer_where_scripts_are_flushed_all_the_tim
         assert!(matches!(client.acquire("n", first + 1).await, Reply::Queued { .. }));
         for ticket in [first, first + 1] {
             let reply = client.release("n", ticket).await;
-            assert_eq!(reply, Reply::Released { ticket: Ticket(ticket), left: 0 });
+            assert_eq!(reply, Reply::Released { ticket: requests::ticket(ticket), left: 0 });
         }
     }
     assert!(!flusher.is_finished());
@@ -115,16 +115,16 @@ async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
         );
     }
     assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, before);
-    let whom = Whom::All { members: 1, digest: Ticket(1).digest() };
-    let renew = Renew { lease: Ticket(1).into(), ttl: 60 * SECOND, margin: SECOND, whom };
+    let whom = Whom::All { members: 1, digest: requests::ticket(1).digest() };
+    let renew = Renew { lease: requests::ticket(1).lease(), ttl: 60 * SECOND, margin: SECOND, whom };
     let renewed = client.ask("n", Request::Renew(renew)).await.unwrap();
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
     assert!(matches!(client.release("n", 1).await, Reply::Released { .. }));
     // The release has handed over to the waiter, which leaves in turn.
     assert!(matches!(client.release("n", 2).await, Reply::Released { left: 0, .. }));
-    let cancel = Request::Cancel { ticket: Ticket(3), remember: SECOND, attach: None };
+    let cancel = Request::Cancel { ticket: requests::ticket(3), remember: SECOND, attach: None };
     assert!(matches!(client.ask("n", cancel).await.unwrap(), Reply::Cancelled { .. }));
-    let evict = Request::Evict { ticket: Ticket(4) };
+    let evict = Request::Evict { ticket: requests::ticket(4) };
     assert!(matches!(client.ask("evicted", evict).await.unwrap(), Reply::Evicted { .. }));
 }
 
@@ -136,7 +136,7 @@ async fn a_master_that_takes_no_writes_any_more_has_executed_nothing_and_is_aske
     for (inbox, request) in (1..).zip(requests) {
         let name = inbox.to_string();
         let client = Client::connect(&server.socket_url(""), inbox).await;
-        if !matches!(&request, Request::Acquire(asked) if asked.ticket == Ticket(1)) {
+        if !matches!(&request, Request::Acquire(asked) if asked.ticket == requests::ticket(1)) {
             assert!(is_granted(&client.acquire(&name, 1).await));
             client.acquire(&name, 2).await;
         }
@@ -151,12 +151,12 @@ async fn a_master_that_takes_no_writes_any_more_has_executed_nothing_and_is_aske
 }
 
 fn renew(ticket: u128) -> Request {
-    let whom = Whom::Tickets(vec![Ticket(ticket)]);
-    Request::Renew(Renew { lease: Ticket(77).into(), ttl: 60 * SECOND, margin: SECOND, whom })
+    let whom = Whom::Tickets(vec![requests::ticket(ticket)]);
+    Request::Renew(Renew { lease: requests::ticket(77).lease(), ttl: 60 * SECOND, margin: SECOND, whom })
 }
 
 fn cancel(ticket: u128) -> Request {
-    Request::Cancel { ticket: Ticket(ticket), remember: SECOND, attach: None }
+    Request::Cancel { ticket: requests::ticket(ticket), remember: SECOND, attach: None }
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn a_request_out_of_range_is_refused_before_anything_is_written() {
             waiter_ttl: u64::MAX,
             ..acquisition(1, SECOND)
         }),
-        Request::Cancel { ticket: Ticket(1), remember: MAX_TTL + 1, attach: None },
+        Request::Cancel { ticket: requests::ticket(1), remember: MAX_TTL + 1, attach: None },
     ];
     for request in requests {
         let error = client.ask("n", request.clone()).await.unwrap_err();
@@ -239,12 +239,12 @@ async fn the_winner_is_woken_and_nobody_else() {
     second.acquire("n", 3).await;
     holder.release("n", 1).await;
     let News::Wakeup(wakeup) = first.news.recv().await.unwrap() else { panic!() };
-    assert_eq!((wakeup.ticket, wakeup.name.as_str()), (Ticket(2), "n"));
+    assert_eq!((wakeup.ticket, wakeup.name.as_str()), (requests::ticket(2), "n"));
     assert!(matches!(wakeup.what, What::Granted { limit: 1, .. }));
     // The client's own grant comes after every message that was sent before it.
     first.release("n", 2).await;
     let News::Wakeup(wakeup) = second.news.recv().await.unwrap() else { panic!() };
-    assert_eq!(wakeup.ticket, Ticket(3));
+    assert_eq!(wakeup.ticket, requests::ticket(3));
     assert!(second.news.try_recv().is_err());
 }
 
@@ -272,7 +272,7 @@ async fn a_waiter_whose_client_is_gone_is_passed_over() {
     timeout(Duration::from_secs(20), hung_up).await.expect("a dropped store hangs up");
     holder.release("n", 1).await;
     let News::Wakeup(wakeup) = behind.news.recv().await.unwrap() else { panic!() };
-    assert_eq!(wakeup.ticket, Ticket(3));
+    assert_eq!(wakeup.ticket, requests::ticket(3));
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use redis::cmd;
 use requests::{Client, is_granted, plain};
 use rustls::crypto::{CryptoProvider, ring};
 use seinpaal::store::{News, StoreErrorKind};
-use seinpaal_proto::{Reply, Ticket};
+use seinpaal_proto::Reply;
 use seinpaal_rig::RedisServer;
 use tokio::time::timeout;
 
@@ -27,7 +27,7 @@ async fn works(url: &str, inbox: u128) {
     other.release("w", inbox * 10).await;
     let news = timeout(BOUND, client.news.recv()).await.expect("in time").expect("news");
     let News::Wakeup(wakeup) = news else { panic!("{news:?}") };
-    assert_eq!(wakeup.ticket, Ticket(inbox * 10 + 1));
+    assert_eq!(wakeup.ticket, requests::ticket(inbox * 10 + 1));
     client.release("w", inbox * 10 + 1).await;
 }
 

@@ -127,12 +127,13 @@ async fn a_store_that_has_no_guard_refuses_one() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_ask_for_info_is_told_so_at_connect() {
+async fn a_user_who_may_not_ask_for_info_is_told_so() {
     let server = RedisServer::start();
     let rule = ["SETUSER", "worker", "on", "nopass", "~*", "&*", "+@all", "-info"];
     say::<()>(&server.socket_url(""), cmd("ACL").arg(&rule)).await;
     let url = server.socket_url("?user=worker&pass=x&restart-guard=on");
-    let refused = Seinpaal::connect(&url).await.expect_err("a right is missing");
+    let semaphore = mutex(&url, SHORT).await;
+    let refused = semaphore.acquire().await.expect_err("a right is missing");
     assert!(refused.to_string().contains("INFO"), "{refused}");
 }
 

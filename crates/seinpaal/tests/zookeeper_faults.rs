@@ -9,9 +9,9 @@ use seinpaal::{
     PermitState, Seinpaal,
     store::{Certainty, News, Store, StoreErrorKind},
 };
-use seinpaal_proto::{Cause, Inbox, Reply, Request, Ticket, What};
+use seinpaal_proto::{Cause, Inbox, Reply, Request, What};
 use seinpaal_rig::{Direction, Mode, Proxy, ZookeeperEnsemble};
-use support::{Client, acquire, granted, plain, release};
+use support::{Client, acquire, granted, plain, release, ticket};
 
 /// How long a test waits for an event that must come. No verdict depends on its length.
 const BOUND: Duration = Duration::from_secs(60);
@@ -46,10 +46,10 @@ async fn until(condition: impl AsyncFn() -> bool) {
 }
 
 /// Skips all other news.
-async fn told_of(client: &mut Client, ticket: u128) -> What {
+async fn told_of(client: &mut Client, number: u128) -> What {
     loop {
         match client.told().await {
-            News::Wakeup(wakeup) if wakeup.ticket == Ticket(ticket) => return wakeup.what,
+            News::Wakeup(wakeup) if wakeup.ticket == ticket(number) => return wakeup.what,
             _ => {}
         }
     }
@@ -64,7 +64,7 @@ async fn a_session_that_has_expired_is_a_loss_even_if_nobody_else_noticed() {
     until(async || !has_session(Inbox(0xe1))).await;
     relay.set(Mode::Pass);
     assert_eq!(told_of(&mut client, 1).await, What::Ended(Cause::Expired));
-    let ended = Reply::Ended { ticket: Ticket(1), cause: Cause::Expired };
+    let ended = Reply::Ended { ticket: ticket(1), cause: Cause::Expired };
     assert_eq!(client.ask("n", release(1)).await.unwrap(), ended);
     granted(client.ask("n", acquire(2)).await.unwrap());
     assert!(has_session(Inbox(0xe1)));
@@ -146,7 +146,7 @@ async fn a_connection_that_comes_back_in_time_keeps_the_permit_and_hears_what_it
     holder.ask("n", release(2)).await.unwrap();
     relay.set(Mode::Pass);
     assert!(matches!(told_of(&mut client, 3).await, What::Granted { .. }));
-    let left = Reply::Released { ticket: Ticket(1), left: 0 };
+    let left = Reply::Released { ticket: ticket(1), left: 0 };
     assert_eq!(client.ask("mine", release(1)).await.unwrap(), left);
 }
 
@@ -204,7 +204,7 @@ async fn an_acquire_and_a_release_whose_answers_were_lost_are_done_once() {
     let once_more = granted(client.ask("n", acquire(1)).await.unwrap());
     assert_eq!((again.fence, held(&witness).await), (once_more.fence, 1));
     lose_the_answer(&scene, &client, path, release(1)).await;
-    let ended = Reply::Ended { ticket: Ticket(1), cause: Cause::Released };
+    let ended = Reply::Ended { ticket: ticket(1), cause: Cause::Released };
     assert_eq!(client.ask("n", release(1)).await.unwrap(), ended);
 }
 

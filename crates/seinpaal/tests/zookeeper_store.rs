@@ -11,14 +11,17 @@ use std::{
     time::Duration,
 };
 
-use seinpaal::store::{Certainty, Store, StoreError, StoreErrorKind};
+use seinpaal::{
+    Diagnosis,
+    store::{Certainty, Store, StoreError, StoreErrorKind},
+};
 use seinpaal_proto::{
-    Batch, Fence, Inbox, Reply, Request, Ticket,
+    Batch, Fence, Inbox, Reply, Request,
     time::{MILLISECOND, SECOND},
 };
 use seinpaal_rig::ZookeeperEnsemble;
 use seinpaal_store::packed::Packer;
-use support::{Client, acquire, children, granted, release};
+use support::{Client, acquire, children, granted, release, ticket};
 
 const SECRET: &str = "s3cret";
 const BEGINNING: u64 = 1_000_000_000_000_000;
@@ -127,7 +130,7 @@ async fn a_client_that_comes_back_to_a_name_that_came_back_does_not_take_one_for
     there.ask("n", release(2)).await.unwrap();
     // There were as many writes as before, so the znode has the version that `here` remembers.
     let reply = here.ask("n", release(2)).await.unwrap();
-    assert!(matches!(reply, Reply::Ended { ticket: Ticket(2), .. }), "{reply:?}");
+    assert!(matches!(reply, Reply::Ended { ticket: it, .. } if it == ticket(2)), "{reply:?}");
 }
 
 #[tokio::test]
@@ -152,7 +155,7 @@ async fn waiters_beyond_the_most_are_refused_and_the_others_are_served() {
     println!("{next} waiters fit");
     assert!(next > 6_000, "only {next} fit");
     let reply = client.ask("n", release(1)).await.unwrap();
-    assert_eq!(reply, Reply::Released { ticket: Ticket(1), left: 0 });
+    assert_eq!(reply, Reply::Released { ticket: ticket(1), left: 0 });
     let Reply::Snapshot(seen) = client.ask("n", Request::Inspect { rows: 1 }).await.unwrap() else {
         panic!("no snapshot")
     };
@@ -224,7 +227,7 @@ async fn a_ledger_that_contradicts_itself_is_found_and_hides_no_other() {
     // One more record: the holder's entry is gone, and the head counts it.
     let mut record = Packer::new(BEGINNING);
     record.byte(NO_ENTRY);
-    record.id(1);
+    record.id(ticket(1).0);
     let record = record.into_bytes();
     let mut length = Packer::bare();
     length.number(record.len() as u64);
@@ -239,20 +242,17 @@ async fn a_ledger_that_contradicts_itself_is_found_and_hides_no_other() {
 }
 
 #[tokio::test]
-async fn an_examination_tells_of_each_server_its_version_and_the_leaders_clock() {
+async fn a_diagnosis_tells_of_each_server_its_version_and_the_leaders_clock() {
     let client = Client::connect(&url("ensemble"), 1).await;
-    assert_eq!(client.store.advice(), [], "nobody was asked yet");
-    client.store.examine(0).await.unwrap();
-    let facts = client.store.facts();
+    let Diagnosis { facts, advice } = client.store.diagnose().await.unwrap();
     let fact = |what: &str| facts.iter().find(|fact| fact.what == what).unwrap().value.clone();
     assert!(fact("version").starts_with("ZooKeeper 3."), "{facts:?}");
     assert!(fact("servers").ends_with(" standalone") && !fact("clock").is_empty(), "{facts:?}");
-    let advice = client.store.advice();
     assert!(advice.len() == 1 && !advice[0].is_risk, "{advice:?}");
     // A second server that does not run.
     let two = url("ensemble").replacen("/store/", ",127.0.0.1:1/store/", 1);
     let client = Client::connect(&two, 2).await;
-    client.store.examine(0).await.unwrap();
-    let risks: Vec<_> = client.store.advice().into_iter().filter(|it| it.is_risk).collect();
+    let advice = client.store.diagnose().await.unwrap().advice;
+    let risks: Vec<_> = advice.into_iter().filter(|it| it.is_risk).collect();
     assert!(risks.len() == 1 && risks[0].text.contains("127.0.0.1:1"), "{risks:?}");
 }

@@ -47,7 +47,6 @@ fn described() -> OpenApiRouter<Arc<HandlerState>> {
         .routes(routes!(steer::set_slots))
         .routes(routes!(steer::pause, steer::resume))
         .routes(routes!(steer::evict))
-        .routes(routes!(steer::ask))
         .routes(routes!(steer::reserve))
         .routes(routes!(queues::list))
         .routes(routes!(queues::show))

@@ -2,7 +2,6 @@
 
 use std::{fmt, io, time::Duration};
 
-use rustix::system::uname;
 use seinpaal::{
     AdminError, ItemId, ItemState, Queue, QueueError, Semaphore, SlotNames, Ticket,
     store::{StoreError, StoreErrorKind},
@@ -14,8 +13,6 @@ use crate::{access::Visitor, shared::HandlerState};
 /// The longest reason in characters, and in bytes: stores keep that many bytes.
 const MOST_REASON: usize = 200;
 const MOST_REASON_BYTES: usize = 512;
-/// The longest name of a person who asks, in bytes: stores keep that many.
-const MOST_BY_BYTES: usize = 128;
 
 /// A change of a name or of a queue.
 #[derive(Clone, Debug)]
@@ -33,8 +30,6 @@ pub(crate) enum NameDeed {
     Pause,
     Resume,
     Evict(Ticket),
-    /// Asks the holder of this ticket to hand over.
-    Ask(Ticket),
     /// Holds this many permits for the person who asks, for this long.
     Reserve(u32, Duration),
 }
@@ -114,11 +109,6 @@ impl WebDeed {
         reason: &str,
     ) -> Result<Done, Undone> {
         match self {
-            Self::Name(NameDeed::Ask(ticket)) => {
-                let semaphore = inner.seinpaal.semaphore(name);
-                let asked = semaphore.ask_holder(ticket, &asker(visitor), reason).await;
-                asked.map(|()| None).map_err(of_some_stores)
-            }
             Self::Name(NameDeed::Slots(names)) => {
                 let named = inner.seinpaal.semaphore(name).name_slots(names.iter()).await;
                 named.map(|()| None).map_err(of_some_stores)
@@ -137,18 +127,6 @@ impl WebDeed {
             }
         }
     }
-}
-
-/// Returns the name of the person who asks, as the holder reads it. The holder may be on another
-/// machine, so the host's name replaces the words `this machine`.
-fn asker(visitor: &Visitor) -> String {
-    let host = uname().nodename().to_string_lossy().into_owned();
-    let who = visitor.who.replace("this machine", &host);
-    let mut by: String = who.chars().filter(|c| !c.is_control()).collect();
-    while by.len() > MOST_BY_BYTES {
-        by.pop();
-    }
-    by
 }
 
 /// Turns the error of a store that cannot make this kind of change into one that says so. The store
@@ -171,7 +149,7 @@ impl NameDeed {
             Self::Resume => name.resume().await,
             Self::Evict(ticket) => name.evict(ticket).await,
             // [`WebDeed::make`] makes each of these changes itself.
-            Self::Ask(_) | Self::Slots(_) | Self::Reserve(..) => Ok(()),
+            Self::Slots(_) | Self::Reserve(..) => Ok(()),
         }
     }
 }
@@ -225,7 +203,6 @@ impl fmt::Display for WebDeed {
             Self::Name(NameDeed::Resume) | Self::Queue(QueueDeed::Resume) => f.write_str("resume"),
             Self::Name(NameDeed::Slots(names)) => write!(f, "slots {names}"),
             Self::Name(NameDeed::Evict(ticket)) => write!(f, "evict {ticket}"),
-            Self::Name(NameDeed::Ask(ticket)) => write!(f, "ask {ticket}"),
             Self::Name(NameDeed::Reserve(permits, length)) => {
                 write!(f, "reserve {permits} for {}", age(*length))
             }

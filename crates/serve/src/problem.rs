@@ -130,7 +130,6 @@ impl From<AdminError> for Problem {
             AdminError::Ended(_) => Self::new(StatusCode::GONE, "ended", error),
             AdminError::FixedLimit(_) => Self::conflict("fixed limit", error),
             AdminError::SlotsInUse { .. } => Self::conflict("slots in use", error),
-            AdminError::Waits(_) => Self::conflict("waits", error),
             AdminError::Closed => Self::unavailable(error),
             AdminError::Store(error) => Self::from(error),
             other => Self::bad(other),

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         let thin = |text: &str| text.replace(' ', "\u{2009}");
         assert_eq!(grouped(7_u32), "7");
         assert_eq!(grouped(100_214_u32), thin("100 214"));

@@ -22,7 +22,11 @@ async fn without_the_option_programs_look_and_take_nothing() -> Outcome {
         ("PUT", "/v1/names/a/limit", r#"{"limit": 1}"#),
         ("DELETE", "/v1/queues/q/pause", ""),
         ("PUT", "/v1/names/a/slots", r#"{"slot_names": ["a"]}"#),
-        ("POST", "/v1/names/a/tickets/00000000000000000000000000000001/ask", r#"{"reason": "x"}"#),
+        (
+            "POST",
+            "/v1/names/a/tickets/00000000000000000000000000000001/evict",
+            r#"{"reason": "x"}"#,
+        ),
     ] {
         let refused = site.call(method, address, body).await?;
         assert_eq!(problem(&refused), (403, "forbidden".to_owned()), "{method} {address}");

@@ -17,8 +17,6 @@ async fn what_others_named_is_text_on_every_page() -> Outcome {
     let name = seinpaal.semaphore(hostile);
     let held = name.acquire().label("<b>", "</td><img src=x onerror=alert(1)>").await?;
     let _waits = support::waiting(name.acquire().label("x", hostile)).await;
-    let asker = "<script>alert(5)</script>\u{202e}";
-    name.ask_holder(held.ticket(), asker, "</td><img src=x onerror=alert(6)>").await?;
     name.pause("<img src=x onerror=alert(2)>\u{202e}").await?;
     let queue = seinpaal.queue(hostile);
     queue.push("<script>alert(3)</script>\u{202e}").deliveries(1).group("<i>\u{202e}").await?;
@@ -40,7 +38,7 @@ async fn what_others_named_is_text_on_every_page() -> Outcome {
         &format!("/confirm?do=cancel-all&state=ready&n={encoded}&match=%3Cscript"),
         &format!("/?q={encoded}"),
         &format!("/confirm?do=pause&n={encoded}"),
-        &format!("/confirm?do=ask&n={encoded}&t={}", held.ticket()),
+        &format!("/confirm?do=evict&n={encoded}&t={}", held.ticket()),
         &format!("/nowhere/{encoded}"),
     ] {
         let body = site.get(page).await?.body;
@@ -61,24 +59,24 @@ fn without_values(body: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reason_of_an_ask_is_text_on_every_page_and_no_control_character_gets_in() -> Outcome {
+async fn a_reason_is_text_on_every_page_and_no_control_character_gets_in() -> Outcome {
     let seinpaal = Seinpaal::in_memory();
-    let permit = seinpaal.mutex("taken").lock().await?;
+    let taken = seinpaal.semaphore("taken");
     let site = Site::open(seinpaal, Options { allow_actions: true, ..Options::default() }).await?;
-    let ticket = permit.ticket();
-    let secret = csrf(&site.get(&format!("/confirm?do=ask&n=taken&t={ticket}")).await?.body)?;
-    let form = |reason: &str| format!("do=ask&n=taken&t={ticket}&csrf={secret}&reason={reason}");
+    let secret = csrf(&site.get("/confirm?do=pause&n=taken").await?.body)?;
+    let form = |reason: &str| format!("do=pause&n=taken&csrf={secret}&reason={reason}");
     for reason in ["", "+", "a%00b", "a%0Ab", "a%1Fb", "a%C2%9Bb", &"x".repeat(201)] {
         assert_eq!(site.post(&form(reason)).await?.status, 400, "{reason}");
     }
     assert_eq!(site.post(&form("x").replace(&secret, "0")).await?.status, 403, "no secret of ours");
     let markup = "%3C%2Ftd%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E%3Cimg+src%3Dx%3E%E2%80%AE";
     assert_eq!(site.post(&form(markup)).await?.status, 303);
-    assert_eq!(permit.asked().await.reason(), "</td><script>alert(1)</script><img src=x>\u{202e}");
+    let kept = taken.snapshot().await?.paused;
+    assert_eq!(kept.as_deref(), Some("</td><script>alert(1)</script><img src=x>\u{202e}"));
     let mut news = site.stream("/live?of=name&n=taken").await?;
-    let all = news.until(|all| all.contains("Was asked to hand over")).await?;
+    let all = news.until(|all| all.contains("alert(1)")).await?;
     let page = site.get("/name?n=taken").await?.body;
-    assert!(page.contains("Was asked to hand over"), "{page}");
+    assert!(page.contains("alert(1)"), "{page}");
     for (body, scripts) in [(all, 0), (page, 1)] {
         assert_eq!((body.matches("<script").count(), body.matches("<img").count()), (scripts, 0));
         assert!(!body.contains('\u{202e}'), "a character that turns the line around: {body}");
@@ -128,8 +126,8 @@ async fn a_hostile_request_is_refused() -> Outcome {
         ("/live", "Host: localhost", 400),
         ("/confirm?do=delete&n=a", "Host: localhost", 400),
         ("/confirm?do=evict&n=a&t=..%2F", "Host: localhost", 400),
-        ("/confirm?do=ask&n=a", "Host: localhost", 400),
-        ("/confirm?do=ask&n=a&t=%3Cb%3E", "Host: localhost", 400),
+        ("/confirm?do=evict&n=a", "Host: localhost", 400),
+        ("/confirm?do=evict&n=a&t=%3Cb%3E", "Host: localhost", 400),
         ("/confirm?do=cancel&n=a&t=-1", "Host: localhost", 400),
         ("/?page=99999999999999999999&sort=%3Cb%3E", "Host: localhost", 200),
         ("/assets/..%2F..%2FCargo.toml", "Host: localhost", 404),
@@ -213,10 +211,8 @@ async fn nothing_can_be_changed_unless_actions_are_allowed() -> Outcome {
     let page = site.get("/name?n=kept").await?.body;
     assert!(!page.contains("/confirm"), "no buttons rather than dead ones: {page}");
     let ticket = permit.ticket();
-    for verb in ["evict", "ask"] {
-        let confirm = format!("/confirm?do={verb}&n=kept&t={ticket}");
-        assert_eq!(site.get(&confirm).await?.status, 403, "{verb}");
-    }
+    let confirm = format!("/confirm?do=evict&n=kept&t={ticket}");
+    assert_eq!(site.get(&confirm).await?.status, 403);
     assert!(permit.is_held());
     Ok(())
 }

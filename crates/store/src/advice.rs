@@ -2,6 +2,16 @@
 
 use std::fmt;
 
+/// What a store says about itself when it is asked.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Diagnosis {
+    /// The store's version, what it keeps on disk, how far its clock is from this machine's. A fact
+    /// that a server hides is missing.
+    pub facts: Vec<Fact>,
+    /// The changes by which the store's promises hold.
+    pub advice: Vec<Advice>,
+}
+
 /// Something that should be changed about a store, or about how it is used.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]

@@ -31,7 +31,7 @@ use std::{fmt, future::Future, io, os::fd::BorrowedFd, pin::Pin, sync::Arc, time
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, Wakeup, queue, time::Micros};
 use tokio::sync::mpsc;
 
-pub use advice::{Advice, Fact};
+pub use advice::{Advice, Diagnosis, Fact};
 pub use clock::Reading;
 pub use examination::{Contradiction, Examination};
 pub use guarded::{BadGroup, CommandGroup, GuardedError, GuardedWrite, Value};
@@ -122,12 +122,6 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// opened with. `None`: any ttl.
     fn longest_ttl(&self) -> Option<Duration>;
 
-    /// Returns advice about the store: the changes by which its promises hold, for people to read.
-    fn advice(&self) -> Vec<Advice>;
-
-    /// Facts about the store, for people to read.
-    fn facts(&self) -> Vec<Fact>;
-
     /// Finds a working connection when an answer about this name is overdue, because the store has
     /// been silent for `silence`. The future completes once the store has been heard from again or
     /// a new connection is open, or after a bounded time with neither. Calls under way go on. The
@@ -184,10 +178,13 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>>;
 
+    /// Asks each server for facts about itself, and for what endangers the promises, for people to
+    /// read. Nobody else asks: opening a store does not check its settings, nor the rights of its
+    /// user.
+    fn diagnose<'a>(&'a self) -> BoxFuture<'a, Result<Diagnosis, StoreError>>;
+
     /// Looks at the ledgers that are stored here, at most `most` of them, and returns their
     /// contradictions. A ledger that cannot be read is a finding, and does not end the examination.
-    /// A store of several servers looks at each of them, so that [`facts`](Self::facts) and
-    /// [`advice`](Self::advice) are about all of them from then on.
     fn examine<'a>(&'a self, most: usize) -> BoxFuture<'a, Result<Examination, StoreError>>;
 }
 

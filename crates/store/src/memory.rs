@@ -9,7 +9,7 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 
 pub use self::hub::MemoryHub;
 use super::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, NewsSender, OneStep,
+    Abilities, BoxFuture, Bundles, Diagnosis, Examination, GuardedWrite, NewsSender, OneStep,
     Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
 };
 
@@ -50,14 +50,6 @@ impl Store for MemoryStore {
 
     fn longest_ttl(&self) -> Option<Duration> {
         None
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        Vec::new()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
     }
 
     fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
@@ -111,6 +103,10 @@ impl Store for MemoryStore {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
         Box::pin(async move { self.hub.list(prefix) })
+    }
+
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(async { Ok(Diagnosis::default()) })
     }
 
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {

@@ -5,7 +5,7 @@ mod expected;
 use std::time::Duration;
 
 use seinpaal::{
-    About, HandOverAsk, Holder, Snapshot, Ticket,
+    About, Holder, Snapshot, Ticket,
     why::{HeldBy, Holders, Reason, Waits, Why},
 };
 
@@ -18,12 +18,6 @@ use crate::{
 };
 
 const MOST_HOLDERS: usize = 3;
-
-/// Describes an ask to hand over: by whom, how long ago, and why.
-#[must_use]
-pub fn asked(ask: &HandOverAsk, ago: Duration) -> String {
-    plain(&format!("{} asked {} ago: {}", ask.by(), age(ago), ask.reason())).into_owned()
-}
 
 /// Returns the text that `show --why` prints.
 #[must_use]

@@ -260,9 +260,7 @@ fn is_renewal(batch: &Batch) -> bool {
 /// Returns how long the base may become. A request for a permit or a place must leave room for the
 /// clients that are there, which must be able to go on and to leave.
 fn longest_base(batch: &Batch) -> usize {
-    let enters = |request: &Request| {
-        matches!(request, Request::Acquire(_) | Request::Attach(_) | Request::AskHolder(_))
-    };
+    let enters = |request: &Request| matches!(request, Request::Acquire(_) | Request::Attach(_));
     if batch.requests.iter().any(enters) { LONGEST_TO_ENTER } else { LONGEST_BASE }
 }
 

@@ -22,14 +22,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest answer that is read, in bytes.
 const MOST: u64 = 4096;
 
-/// The result of the last look at the servers, and at the leader's clock.
-#[derive(Clone, Debug, Default)]
+/// The result of a look at the servers, and at the leader's clock.
 pub(super) struct EnsembleLook {
     servers: Vec<(String, ServerAnswer)>,
     clock: Option<Fact>,
 }
 
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(PartialEq)]
 enum ServerAnswer {
     /// No server answers at the port, or the server says that it has lost its ensemble.
     Silent,

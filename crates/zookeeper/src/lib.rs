@@ -35,7 +35,7 @@ mod watches;
 pub mod write;
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+    sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -43,11 +43,10 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use self::{
-    core::Core, ensemble::EnsembleLook, link::SessionLink, link::SessionOptions, paths::Paths,
-    session_task::SessionTask,
+    core::Core, link::SessionLink, link::SessionOptions, paths::Paths, session_task::SessionTask,
 };
 use seinpaal_store::{
-    Abilities, Advice, BoxFuture, Bundles, Examination, Fact, GuardedWrite, NewsSender, OneStep,
+    Abilities, BoxFuture, Bundles, Diagnosis, Examination, Fact, GuardedWrite, NewsSender, OneStep,
     Presence, Reading, SendsInPlace, Store, StoreError, Written, boottime, no_queues,
     url::ZookeeperUrl,
 };
@@ -68,8 +67,6 @@ pub struct ZookeeperStore {
     task: AbortHandle,
     longest_lease: Micros,
     first_reading: Reading,
-    /// The last look at the servers. It is empty until somebody asks for one.
-    ensemble: Mutex<EnsembleLook>,
 }
 
 impl ZookeeperStore {
@@ -116,15 +113,7 @@ impl ZookeeperStore {
         let (task, shows) = SessionTask::new(Arc::clone(&core), link, deaths).await?;
         let first_reading = Reading { shows, asked_at };
         let task = tokio::spawn(task.serve()).abort_handle();
-        let ensemble = Mutex::default();
-        Ok(Arc::new(Self { core, task, longest_lease, first_reading, ensemble }))
-    }
-}
-
-impl ZookeeperStore {
-    fn ensemble(&self) -> MutexGuard<'_, EnsembleLook> {
-        // The look is replaced in one go, so it is sound even if the lock is poisoned.
-        self.ensemble.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(Arc::new(Self { core, task, longest_lease, first_reading }))
     }
 }
 
@@ -137,14 +126,6 @@ impl Store for ZookeeperStore {
         self.first_reading
     }
 
-    fn facts(&self) -> Vec<Fact> {
-        let seconds = Duration::from_micros(self.longest_lease).as_secs_f64();
-        let session = format!("half of it is {seconds:.1}s, and no lease lasts longer");
-        let mut facts = self.ensemble().facts();
-        facts.push(Fact::new("session", session));
-        facts
-    }
-
     fn longest_lease(&self) -> Option<Micros> {
         Some(self.longest_lease)
     }
@@ -155,10 +136,6 @@ impl Store for ZookeeperStore {
 
     fn presence(&self) -> Option<&dyn Presence> {
         None
-    }
-
-    fn advice(&self) -> Vec<Advice> {
-        self.ensemble().advice()
     }
 
     fn reassure<'a>(&'a self, _name: &'a Name, _silence: Duration) -> BoxFuture<'a, ()> {
@@ -214,11 +191,19 @@ impl Store for ZookeeperStore {
         Box::pin(self.core.list(prefix))
     }
 
-    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
-        Box::pin(async move {
-            *self.ensemble() = self.core.look_at_ensemble().await?;
-            self.core.examine(most).await
+    fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
+        Box::pin(async {
+            let look = self.core.look_at_ensemble().await?;
+            let seconds = Duration::from_micros(self.longest_lease).as_secs_f64();
+            let session = format!("half of it is {seconds:.1}s, and no lease lasts longer");
+            let mut facts = look.facts();
+            facts.push(Fact::new("session", session));
+            Ok(Diagnosis { facts, advice: look.advice() })
         })
+    }
+
+    fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
+        Box::pin(self.core.examine(most))
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
-    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
-    Renew, Request, SlotNames, Slots, State, Ticket, Whom, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames,
+    Slots, State, Ticket, Whom, execute,
     time::{SECOND, UNBOUNDED, WAITER_TTL},
 };
 
@@ -38,10 +38,8 @@ impl Dice {
             limit: None,
             enqueue: Enqueue::Yes { max_waiting: None },
             priority: Priority::new(self.0.i32(-2..3)).unwrap(),
-            lease: LeaseId::from(ticket),
             ttl: 30 * SECOND,
             margin: 8 * SECOND,
-            waiter_lease: LeaseId(!ticket.0),
             waiter_ttl: WAITER_TTL,
             not_after: None,
             about: format!("about {}", self.0.u64(..9)),
@@ -50,7 +48,7 @@ impl Dice {
 
     fn request(&mut self) -> Request {
         let ticket = Ticket(self.0.u128(..40) << 60 | 7);
-        match self.0.u64(..21) {
+        match self.0.u64(..20) {
             0..=8 => {
                 let (limit, wishes) = (self.rule(), self.wishes());
                 Request::Acquire(Acquire { limit, wishes, ..self.acquire(ticket) })
@@ -63,11 +61,6 @@ impl Dice {
             16 => Request::Cancel { ticket, remember: SECOND, attach: self.attaching() },
             17 => Request::Evict { ticket },
             18 => Request::Configure(self.configure()),
-            19 => Request::AskHolder(AskHolder {
-                ticket,
-                lease: self.attaching().unwrap_or_else(|| LeaseId::from(ticket)),
-                ask: HandOverAsk::new("eve", &format!("{}", self.0.u64(..20))).unwrap(),
-            }),
             _ => Request::Inspect { rows: 3 },
         }
     }
@@ -89,11 +82,13 @@ impl Dice {
     }
 
     fn renew(&mut self, ticket: Ticket) -> Renew {
-        let whom = match self.0.u64(..2) {
-            0 => Whom::All { members: 1, digest: ticket.digest() },
-            _ => Whom::Tickets(vec![ticket]),
+        let all = Whom::All { members: 1, digest: ticket.digest() };
+        let (lease, whom) = match self.0.u64(..4) {
+            0 => (ticket.lease(), all),
+            1 => (ticket.place(), all),
+            _ => (self.lease(), Whom::Tickets(vec![ticket])),
         };
-        Renew { lease: LeaseId::from(ticket), ttl: 25 * SECOND, margin: SECOND, whom }
+        Renew { lease, ttl: 25 * SECOND, margin: SECOND, whom }
     }
 
     fn attaching(&mut self) -> Option<LeaseId> {
@@ -206,7 +201,7 @@ fn a_packed_state_unpacks_to_itself_and_is_small() {
     let mut state = MemoryState::default();
     let name = Name::new("n").unwrap();
     for some in 0..100 {
-        let ticket = |i: u64| Ticket(1 << 100 | u128::from(some * 50 + i) << 30);
+        let ticket = |i: u64| Ticket(1 << 100 | u128::from(some * 50 + i) << 32 | 1);
         let acquires = (0..50).map(|i| Request::Acquire(dice.acquire(ticket(i))));
         let limit = Request::Configure(Configure::Limit(Limit::new(3).unwrap()));
         let requests = [limit].into_iter().chain(acquires).collect();

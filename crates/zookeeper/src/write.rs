@@ -28,13 +28,11 @@ pub(super) const NOTHING_FREE: u8 = 12;
 const GRANTED: u8 = 13;
 const ENDED: u8 = 14;
 pub(super) const FREE_TAKEN: u8 = 15;
-const ASKED: u8 = 16;
 
 pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
     let kind = match hint.what {
         What::Granted { .. } => GRANTED,
         What::Ended(_) => ENDED,
-        What::Asked => ASKED,
     };
     packer.byte(kind);
     packer.id(hint.inbox.0);
@@ -46,7 +44,6 @@ pub(super) fn put_hint(packer: &mut Packer, hint: &Hint) {
             packer.number((*limit).into());
         }
         What::Ended(cause) => put_cause(packer, *cause),
-        _ => {}
     }
 }
 
@@ -66,7 +63,7 @@ pub fn replay(
             LOWEST_FREE_TAKEN => state.pop_free_slots().map(drop),
             FREE_TAKEN => state.remove_free_slots(from.small()?, from.small()?),
             NOTHING_FREE => state.clear_free_slots(),
-            kind @ (GRANTED | ENDED | ASKED) => {
+            kind @ (GRANTED | ENDED) => {
                 hints.push(take_hint(&mut from, kind)?);
                 Ok(())
             }
@@ -86,7 +83,6 @@ fn take_hint(from: &mut Unpacker<'_>, kind: u8) -> Result<Hint, Damaged> {
             let fence = sound(Fence(from.instant()?), |fence| fence.0 <= UNBOUNDED)?;
             What::Granted { fence, slots: take_slots(from)?, limit: from.small()? }
         }
-        ASKED => What::Asked,
         _ => What::Ended(take_cause(from)?),
     };
     Ok(Hint { inbox, ticket, what })

@@ -1,8 +1,8 @@
 //! Requests about permits, of every kind, before and after rows are damaged.
 
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Configure, Enqueue, Fence, HandOverAsk, Kind, LeaseId, Limit,
-    LimitRule, OnMismatch, Permits, Priority, Renew, Request, Slots, Ticket, Whom,
+    Acquire, Attach, Configure, Enqueue, Fence, Kind, LeaseId, Limit, LimitRule, OnMismatch,
+    Permits, Priority, Renew, Request, Slots, Ticket, Whom,
     time::{SECOND, UNBOUNDED},
 };
 
@@ -20,7 +20,7 @@ pub(super) fn filling() -> Vec<TimedRequests> {
     let pause = Request::Configure(Configure::Pause("why".into()));
     let pin = Request::Configure(Configure::Limit(limit(9)));
     let detach = Request::Detach {
-        ticket: Ticket(4),
+        ticket: ticket(4),
         fence: Fence(UNBOUNDED),
         ttl: 30 * SECOND,
         margin: SECOND,
@@ -32,27 +32,22 @@ pub(super) fn filling() -> Vec<TimedRequests> {
 /// Returns the requests of an ordinary day: asking, renewing, leaving, changing hands, looking,
 /// steering.
 pub(super) fn day() -> Vec<TimedRequests> {
-    let renew =
-        |whom| Request::Renew(Renew { lease: LeaseId(3), ttl: 30 * SECOND, margin: SECOND, whom });
+    let (lease, ttl, margin) = (ticket(3).lease(), 30 * SECOND, SECOND);
+    let renew = |whom| Request::Renew(Renew { lease, ttl, margin, whom });
     let all = renew(Whom::All { members: 2, digest: 7 });
-    let each = renew(Whom::Tickets((1..=9).map(Ticket).collect()));
+    let each = renew(Whom::Tickets((1..=9).map(ticket).collect()));
     let rules = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Exact, OnMismatch::Set];
     let want = |(nth, rule): (u128, _)| Request::Acquire(acquire(10 + nth, 2, rule));
     let mut asking: Vec<Request> = (0..).zip(rules).map(want).collect();
     asking.push(Request::Acquire(Acquire { limit: None, ..acquire(14, 1, OnMismatch::Set) }));
-    let some = Request::Release { ticket: Ticket(3), slots: Some(Slots::range(0, 1)) };
+    let some = Request::Release { ticket: ticket(3), slots: Some(Slots::range(0, 1)) };
     let cancel = |ticket, attach| Request::Cancel { ticket, remember: SECOND, attach };
     let leaving = vec![
-        cancel(Ticket(9), None),
-        cancel(Ticket(5), Some(LeaseId(1 << 100))),
+        cancel(ticket(9), None),
+        cancel(ticket(5), Some(LeaseId(1 << 100))),
         some,
         release(3),
-        Request::Evict { ticket: Ticket(4) },
-        Request::AskHolder(AskHolder {
-            ticket: Ticket(3),
-            lease: LeaseId(77),
-            ask: HandOverAsk::new("eve", "a release is due").expect("it is short"),
-        }),
+        Request::Evict { ticket: ticket(4) },
     ];
     let resume = Request::Configure(Configure::Resume);
     let unpin = Request::Configure(Configure::Unpin);
@@ -65,41 +60,44 @@ pub(super) fn day() -> Vec<TimedRequests> {
     ]
 }
 
-fn release(ticket: u128) -> Request {
-    Request::Release { ticket: Ticket(ticket), slots: None }
+/// Returns the ticket of a number. There are four series, each with a lease of its own.
+const fn ticket(number: u128) -> Ticket {
+    Ticket((1 + number % 4) << 32 | number)
+}
+
+fn release(number: u128) -> Request {
+    Request::Release { ticket: ticket(number), slots: None }
 }
 
 fn limit(count: u32) -> Limit {
     Limit::new(count).expect("in range")
 }
 
-fn attach(ticket: u128) -> Request {
+fn attach(number: u128) -> Request {
     Request::Attach(Attach {
-        ticket: Ticket(ticket),
-        lease: LeaseId(1 << 100 | ticket),
+        ticket: ticket(number),
+        lease: LeaseId(1 << 100 | number),
         ttl: 30 * SECOND,
         margin: 8 * SECOND,
         not_after: None,
-        about: format!("heir\u{1f}{ticket}"),
+        about: format!("heir\u{1f}{number}"),
     })
 }
 
-fn acquire(ticket: u128, permits: u32, on_mismatch: OnMismatch) -> Acquire {
+fn acquire(number: u128, permits: u32, on_mismatch: OnMismatch) -> Acquire {
     Acquire {
-        ticket: Ticket(ticket),
+        ticket: ticket(number),
         kind: Kind::Semaphore,
         permits: Permits::new(permits).expect("in range"),
         wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit: limit(8), on_mismatch }),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId(ticket % 4),
         ttl: 30 * SECOND,
         margin: 8 * SECOND,
-        waiter_lease: LeaseId(100 + ticket % 2),
         waiter_ttl: 15 * SECOND,
         not_after: None,
-        about: format!("client\u{1f}{ticket}"),
+        about: format!("client\u{1f}{number}"),
     }
 }
 

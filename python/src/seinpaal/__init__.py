@@ -16,7 +16,6 @@ import os
 import sys
 
 from . import errors
-from ._ask import HandOverAsk
 from ._connection import Seinpaal
 from ._lock import Holding, Lock, Mutex, RwLock, Semaphore, Snapshot
 from ._item import Item
@@ -33,7 +32,6 @@ __all__ = [
     "Error",
     "Forked",
     "GiveBack",
-    "HandOverAsk",
     "Holding",
     "Item",
     "Lock",

@@ -74,12 +74,6 @@ def desk_of(loop: asyncio.AbstractEventLoop) -> Desk:
 
 async def run(call: Call[T]) -> T:
     """Awaits a call. Cancelling the task cancels the call, so nothing stays held or queued."""
-    await until_done(call)
-    return call.take()
-
-
-async def until_done(call: Call[Any]) -> None:
-    """Awaits a call as `run` does, but does not take the answer."""
     loop = asyncio.get_running_loop()
     desk = desk_of(loop)
     future: asyncio.Future[None] = loop.create_future()
@@ -96,6 +90,7 @@ async def until_done(call: Call[Any]) -> None:
             desk.forget(key)
             call.cancel()
             raise
+    return call.take()
 
 
 class Watcher:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import getpass
 import inspect
 import os
-import platform
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +13,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from . import _call, _native
-from ._ask import HandOverAsk
 from ._permit import Permit
 from ._want import Options, Want, names_in
 from .errors import ReleaseError
@@ -49,14 +46,10 @@ class Snapshot:
     waiters: list[str]
     #: The names of the slots, from slot 0 up. Empty if the slots have no names.
     slot_names: list[str]
-    #: For each ticket of ``holders`` that was asked to hand over: its asks, the oldest first.
-    asks: dict[str, list[HandOverAsk]]
 
 
 def _snapshot(read: dict[str, Any]) -> Snapshot:
-    asks = read.pop("asks").items()
-    told = {ticket: [HandOverAsk(*ask) for ask in asked] for ticket, asked in asks}
-    return Snapshot(**read, asks=told)
+    return Snapshot(**read)
 
 
 #: Held for a moment by each thread that enters or leaves a block. Reentrant, because a signal
@@ -273,24 +266,6 @@ class Lock(Holding):
         """Ends the lease or the place in line of another client, which learns of it at once."""
         self._connection._here().evict(self._want, ticket).wait()
 
-    def ask_holder(self, ticket: str, reason: str, *, by: str | None = None) -> None:
-        """Asks the holder of a ticket to hand over. The holder decides.
-
-        It is told by its next renewal at the latest. ``by`` is who asks, by default this user at
-        this host: 1 to 128 bytes. ``reason`` has 1 to 512. A quorum refuses it.
-        """
-        self._asked(self._connection._here(), ticket, reason, by).wait()
-
-    async def ask_holder_async(self, ticket: str, reason: str, *, by: str | None = None) -> None:
-        """As `ask_holder`, from asyncio."""
-        native = await self._connection._here_async()
-        await _call.run(self._asked(native, ticket, reason, by))
-
-    def _asked(
-        self, native: _native.Connection, ticket: str, reason: str, by: str | None
-    ) -> _native.Call[None]:
-        return native.ask_holder(self._want, ticket, _this_user() if by is None else by, reason)
-
     def pause(self, reason: str) -> None:
         """Admits nobody until :meth:`resume`. Holders keep their permits."""
         self._connection._here().pause(self._want, reason).wait()
@@ -325,15 +300,6 @@ class Semaphore(Lock):
     def unset_limit(self) -> None:
         """Removes a limit that was set, and the names of slots."""
         self._connection._here().set_limit(self._want, None).wait()
-
-
-def _this_user() -> str:
-    """USER@HOST, by which people on several machines know each other."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = str(os.getuid())
-    return f"{user}@{platform.node()}"
 
 
 class Mutex(Lock):

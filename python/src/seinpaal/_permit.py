@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
-import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from . import _call, _native
-from ._ask import HandOverAsk, hear, wait
-from ._block import Block, raise_it
+from ._block import Block
 from ._grip import lost
-from ._want import Seconds, in_seconds
-from .errors import Forked, Lost, NotHeld
+from .errors import Forked, Lost
 
 if TYPE_CHECKING:
     from ._connection import Seinpaal
@@ -111,50 +107,6 @@ class Permit(Block):
         self._check()
         name = self.name
         _call.tell(self._native.watch(), lambda how: callback(lost(name, how)))
-
-    def asked(self, timeout: Seconds | None = None) -> HandOverAsk | None:
-        """Waits until a person asks for the permit, and returns the ask.
-
-        ``None``: nobody asked in this time. The permit stays held: the holder decides. Each ask is
-        told once, also one that came before anybody waited here. Raises :exc:`Lost` if the permit
-        is lost first. ``asked(0)`` looks, and does not wait.
-        """
-        self._check()
-        seconds = in_seconds(timeout)
-        end = None if seconds is None else time.monotonic() + seconds
-        while True:
-            call = self._native.watch_asks()
-            if not wait(call, end):
-                return None
-            ask = self._fetched(call)
-            if ask is not None:
-                return ask
-
-    async def asked_async(self) -> HandOverAsk:
-        """As `asked`, from asyncio. No ask is lost if the task is cancelled."""
-        self._check()
-        while True:
-            call = self._native.watch_asks()
-            await _call.until_done(call)
-            ask = self._fetched(call)
-            if ask is not None:
-                return ask
-
-    def _fetched(self, call: _native.Call[bool]) -> HandOverAsk | None:
-        """The next ask; ``None`` if another thread or task has fetched it."""
-        try:
-            is_asked = call.take()
-        except RuntimeError:
-            raise NotHeld("the permit was given back") from None
-        if not is_asked:
-            raise_it(self.lost)
-        ask = self._native.take_ask()
-        return HandOverAsk(*ask) if ask is not None else None
-
-    def on_asked(self, callback: Callable[[HandOverAsk], None]) -> None:
-        """Calls ``callback`` with each ask, on a thread of this package; not in a child process."""
-        self._check()
-        hear(weakref.ref(self), callback)
 
     def downgrade(self) -> Permit:
         """Makes a reader of a writer. No other writer is admitted in between."""

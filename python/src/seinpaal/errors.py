@@ -34,7 +34,6 @@ __all__ = [
     "TooLarge",
     "TooMany",
     "TooManyWaiting",
-    "Waits",
 ]
 
 
@@ -152,10 +151,6 @@ class NoSuchSlot(AcquireError):
 
 class SlotsInUse(AcquireError):
     """Holders and waiters use the present names of the slots, so the names cannot change."""
-
-
-class Waits(AcquireError):
-    """The ticket waits, so it has nothing to hand over."""
 
 
 class ReleaseError(Error):

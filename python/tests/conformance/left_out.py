@@ -43,10 +43,10 @@ PERMITS: dict[str, dict[str, list[str]]] = {
             "renewing_never_revives_an_ended_ticket",
             "a_waiter_is_not_made_a_holder_by_a_renewal",
             "the_places_in_the_queue_are_renewed_in_one_call",
-            "five_hundred_tickets_are_renewed_in_one_call",
+            "a_lease_of_another_client_cannot_be_renewed_as_a_whole",
+            "as_many_tickets_as_a_lease_may_have_are_renewed_in_one_request",
         ]
     },
-    "asking": {WIRE: ["a_holder_that_hears_no_wakeup_is_told_by_its_renewal"]},
     "attach": {
         WIRE: [
             "a_late_copy_of_a_detach_changes_nothing_after_an_attach",

@@ -39,7 +39,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PATH", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
     /// Allow actions, on the pages and in the API: set limits and names of slots, pause, resume,
-    /// ask, reserve, evict, replay, drop, cancel and purge
+    /// reserve, evict, replay, drop, cancel and purge
     #[arg(long)]
     pub(crate) allow_actions: bool,
     /// Let programs take permits and items over HTTP; /v1/openapi.json describes how

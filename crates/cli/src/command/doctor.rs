@@ -5,7 +5,7 @@ mod ledgers;
 
 use std::time::{Duration, Instant};
 
-use seinpaal::{Advice, Fact, Schedule, Seinpaal};
+use seinpaal::{Advice, Diagnosis, Fact, Schedule, Seinpaal};
 use tokio::time::timeout;
 
 use self::ledgers::Ledgers;
@@ -58,11 +58,10 @@ async fn examine(choice: &StoreChoice, ttl: Duration, most: u32) -> Result<Findi
     let seinpaal = connecting.connect().await?;
     let connected_in = began.elapsed();
     let round_trips = round_trips(&seinpaal).await?;
+    let Diagnosis { facts, advice } = seinpaal.diagnose().await?;
     let ledgers = Ledgers::look(&seinpaal, most as usize).await?;
     let schedule = seinpaal.schedule(ttl);
     let is_leased = !matches!(seinpaal.abilities().scheme, "embedded" | "memory");
-    let advice = seinpaal.advice();
-    let facts = seinpaal.facts();
     Ok(Finding { connected_in, round_trips, facts, advice, ledgers, schedule, is_leased })
 }
 

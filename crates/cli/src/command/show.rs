@@ -50,7 +50,6 @@ fn page(snapshot: &Snapshot, wide: bool) -> String {
     if !snapshot.holders.is_empty() {
         text.push_str(&format!("\n{}", holders(snapshot, ticket).render(room)));
         text.push_str(&late(snapshot, ticket));
-        text.push_str(&asked(snapshot, ticket));
     }
     if !snapshot.waiters.is_empty() {
         text.push_str(&format!("\n{}", waiters(snapshot, ticket).render(room)));
@@ -115,17 +114,6 @@ fn late(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> String {
         Some(format!("{} may be dead or cut off: {words}\n", ticket(holder.ticket)))
     });
     late.collect()
-}
-
-/// Returns a line for each ask to hand over.
-fn asked(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> String {
-    let lines = seen.holders.iter().flat_map(|holder| {
-        let ticket = ticket(holder.ticket);
-        holder.asks.iter().map(move |(ask, ago)| {
-            format!("{ticket} was asked to hand over: {}\n", why::asked(ask, *ago))
-        })
-    });
-    lines.collect()
 }
 
 fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {

@@ -48,12 +48,6 @@ pub(crate) enum RunEvent<'a> {
         name: &'a str,
         valid_for_ms: Option<u64>,
     },
-    /// Somebody asks this run to hand over its permits.
-    Asked {
-        name: &'a str,
-        by: &'a str,
-        reason: &'a str,
-    },
     Lost {
         name: &'a str,
         cause: String,

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use seinpaal::{HandOverAsk, PermitSet, PermitState, Seinpaal};
+use seinpaal::{PermitSet, PermitState, Seinpaal};
 use tokio::{
     signal::unix::Signal as Stream,
     time::{Instant, sleep},
@@ -21,7 +21,7 @@ use tokio::{
 
 pub(super) use self::lease::{left_at_start, left_for_cmd};
 use super::{
-    Events, RunEvent, Signals,
+    Events, Signals,
     ending::CmdEnding,
     ends_waiting,
     leash::{GLANCE, Leash, until},
@@ -106,7 +106,6 @@ impl HoldOfCmd<'_> {
                 _ = children.recv() => {}
                 signal = self.signals.next() => self.take(signal, status.is_none()),
                 () = changed => {}
-                (name, ask) = asked(permits.as_ref()) => self.hear(&name, &ask),
                 () = kill_due => self.leash.kill(),
                 () = until(max_hold_at), if !is_ending => self.reach_max_hold(max_hold),
                 () = any_changed(&mut self.ties) => {}
@@ -130,15 +129,6 @@ impl HoldOfCmd<'_> {
             _ if ends_waiting(signal) => self.leash.hurry(signal),
             _ => {}
         }
-    }
-
-    /// Reports an ask. It ends nothing, because the person or program that watches this run
-    /// decides.
-    fn hear(&self, name: &str, ask: &HandOverAsk) {
-        let (by, reason) = (ask.by(), ask.reason());
-        self.events.emit(&RunEvent::Asked { name, by, reason });
-        let words = format!("{by} asks to hand over: {reason}");
-        self.voice.explain(NamedStore { name, ..self.subject }.line(&words));
     }
 
     /// Returns the status of CMD, or 128+n, if it has ended. If CMD was stopped, this process
@@ -226,16 +216,6 @@ impl HoldOfCmd<'_> {
 async fn changed(permits: Option<&PermitSet>) {
     match permits {
         Some(permits) => permits.changed().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn asked(permits: Option<&PermitSet>) -> (String, HandOverAsk) {
-    match permits {
-        Some(permits) => {
-            let (permit, ask) = permits.asked().await;
-            (permit.name().to_owned(), ask)
-        }
         None => std::future::pending().await,
     }
 }

@@ -7,8 +7,6 @@ use seinpaal::{
 };
 use seinpaal_words::{matching::Matching, reservation::Reservation, text::age};
 
-use crate::command::steer::this_user;
-
 /// An action on a name or a queue.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum TopDeed {
@@ -17,7 +15,6 @@ pub(super) enum TopDeed {
     Pause(String),
     Resume,
     Evict { ticket: Ticket, shown: String },
-    Ask { ticket: Ticket, shown: String, reason: String },
     Reserve { permits: u32, length: Duration, reason: String },
     QueueLimit(Option<u32>),
     QueuePause(String),
@@ -78,9 +75,6 @@ impl TopDeed {
             Self::Resume => format!("resume {name}? Waiters that fit get in at once"),
             Self::Evict { shown, .. } => format!(
                 "evict {shown} of {name}? A waiter loses its place; a holder loses its lease and `run` stops its command"
-            ),
-            Self::Ask { shown, .. } => format!(
-                "ask {shown} of {name} to hand over? The holder is told who asks and why, and decides; nothing is ended"
             ),
             Self::Reserve { permits, length, .. } => format!(
                 "reserve {permits} of {name} for {}? They must be free now; to end it sooner, evict its ticket",
@@ -150,7 +144,6 @@ impl TopDeed {
                 | Self::Pause(_)
                 | Self::Resume
                 | Self::Evict { .. }
-                | Self::Ask { .. }
                 | Self::Reserve { .. }
         )
     }
@@ -163,10 +156,6 @@ impl TopDeed {
             Self::Resume => (semaphore.resume().await, "resumed".to_owned()),
             Self::Evict { ticket, shown } => {
                 (semaphore.evict(ticket).await, format!("evicted {shown}"))
-            }
-            Self::Ask { ticket, shown, reason } => {
-                let asked = semaphore.ask_holder(ticket, &this_user(), &reason).await;
-                (asked, format!("asked {shown}"))
             }
             Self::Reserve { permits, length, reason } => {
                 let wanted = Reservation { permits, length, who: &this_user(), reason: &reason };
@@ -206,4 +195,12 @@ impl TopDeed {
             _ => String::new(),
         })
     }
+}
+
+/// Returns `USER@HOST`, so that people on other machines know who reserved.
+fn this_user() -> String {
+    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
+    let user = user.unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());
+    let host = rustix::system::uname();
+    format!("{user}@{}", host.nodename().to_string_lossy())
 }

@@ -31,7 +31,6 @@ pub(super) struct TicketRow {
     pub(super) ticket: Ticket,
     /// The ticket as the screen shows it.
     pub(super) shown: String,
-    pub(super) holds: bool,
 }
 
 /// An item, and all items in its state that match the search.
@@ -74,8 +73,6 @@ enum PromptField {
     QueueLimit,
     Reason,
     QueueReason,
-    /// The reason of an ask to this holder.
-    AskReason(Ticket, String),
     /// A number of permits to reserve, a length and a reason.
     Reservation,
 }
@@ -114,7 +111,6 @@ impl Prompt {
                     PromptField::Limit => "new limit (0 admits nobody)",
                     PromptField::QueueLimit => "how many in work at once, or none",
                     PromptField::Reason | PromptField::QueueReason => "reason, shown to people",
-                    PromptField::AskReason(..) => "reason, told to the holder and shown to people",
                     PromptField::Reservation => {
                         "how many, for how long, and why (2 1h driver update)"
                     }
@@ -229,7 +225,6 @@ fn edit_up_to(most: usize, text: &mut String, key: Key) {
 impl PromptField {
     fn complaint(&self) -> &'static str {
         match self {
-            Self::AskReason(..) => "  (type a reason)",
             Self::Reservation => "  (a number, 100ms to 1d, and a reason)",
             _ => "  (type a number)",
         }
@@ -243,10 +238,6 @@ impl PromptField {
             Self::QueueLimit => TopDeed::QueueLimit(Some(number()?)),
             Self::Reason => TopDeed::Pause(text.to_owned()),
             Self::QueueReason => TopDeed::QueuePause(text.to_owned()),
-            Self::AskReason(ticket, shown) => {
-                let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty())?;
-                TopDeed::Ask { ticket: *ticket, shown: shown.clone(), reason }
-            }
             Self::Reservation => reservation(text)?,
         })
     }

@@ -211,7 +211,7 @@ fn every_command_has_a_page_of_its_own_and_is_completed() {
     let mut commands: Vec<String> =
         commands_in(&world.seinpaal(&["-h"]).out).iter().map(|it| format!("-{it}")).collect();
     let of_queues = commands_in(&world.seinpaal(&["queue", "-h"]).out);
-    assert!(commands.contains(&"-ask".into()) && commands.len() > 15 && of_queues.len() > 8);
+    assert!(commands.contains(&"-evict".into()) && commands.len() > 15 && of_queues.len() > 8);
     let completions = world.seinpaal(&["completions", "bash"]).out;
     for command in commands.iter().map(|it| &it[1..]).chain(of_queues.iter().map(String::as_str)) {
         assert!(completions.contains(&format!("__{command})")), "{command} is not completed");

@@ -130,10 +130,7 @@ fn a_node_of_a_cluster_used_as_one_server_is_78_and_says_what_to_write() {
 #[test]
 fn a_server_that_is_too_old_is_78_and_says_which_is_not() {
     let old = FakeServer::start(|words| match words[0].as_str() {
-        "INFO" => {
-            let text = "redis_version:6.0.16\r\nredis_mode:standalone\r\nrole:master\r\n";
-            FakeAnswer::Say(format!("${}\r\n{text}\r\n", text.len()).into_bytes())
-        }
+        "HELLO" => FakeAnswer::Say(b"%1\r\n+version\r\n+6.0.16\r\n".to_vec()),
         _ => FakeAnswer::AsUsual,
     });
     let (code, said) = refused(&old.url());
@@ -150,6 +147,33 @@ fn a_right_that_is_missing_is_77_and_named() {
     assert_eq!(code, 77, "{said}");
     assert!(said.contains("HGETALL") && said.contains("+hgetall"), "{said}");
     assert!(!said.contains("hush"), "{said}");
+}
+
+#[test]
+fn a_run_that_lacks_a_right_is_77_and_names_it() {
+    let world = World::redis();
+    let redis = world.redis.as_ref().unwrap();
+    let user = "ACL SETUSER app on >hush ~other:* &* +@all";
+    redis.say(&user.split(' ').collect::<Vec<_>>()).unwrap();
+    let store = format!("redis://app:hush@127.0.0.1:{}", redis.port());
+    let done = world.seinpaal(&["run", "-s", &store, "a", "true"]);
+    assert_eq!((done.code, done.err.lines().count()), (77, 1), "{done:?}");
+    assert!(done.err.contains("~seinpaal:*") && !done.err.contains("hush"), "{done:?}");
+}
+
+#[test]
+fn a_run_tells_of_risks_with_v_and_asks_nothing_without() {
+    let world = World::redis();
+    let asked = || world.redis.as_ref().unwrap().say(&["INFO", "commandstats"]).unwrap();
+    let quiet = world.seinpaal(&["run", "a", "true"]);
+    assert_eq!((quiet.code, quiet.err.as_str()), (0, ""), "{quiet:?}");
+    let stats = asked().join("\n");
+    for command in ["config", "subscribe", "info"] {
+        let is_asked = stats.contains(&format!("cmdstat_{command}"));
+        assert_eq!(is_asked, command == "subscribe", "{command}: {stats}");
+    }
+    let loud = world.seinpaal(&["run", "-v", "a", "true"]);
+    assert!(loud.code == 0 && loud.err.contains("nothing is kept on disk"), "{loud:?}");
 }
 
 #[test]

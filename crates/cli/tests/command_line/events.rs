@@ -69,25 +69,3 @@ fn a_reader_that_stops_listening_disturbs_nobody() {
     assert_eq!(done.err, "");
     assert_eq!(std::fs::read_to_string(world.path("status")).unwrap(), "4\n");
 }
-
-#[test]
-fn a_run_that_is_asked_to_hand_over_is_told_and_goes_on() {
-    let world = World::embedded();
-    let script = "exec $SEINPAAL run -v a --events 5 cat 5>&1 >/dev/null";
-    let mut held = Held::start(world.shell_command(script));
-    assert_eq!(events(&held.line())[0]["event"], "acquired");
-    let ticket = world.show("a")["holders"][0]["ticket"].as_str().unwrap().to_owned();
-    let ask = ["ask", "a", &ticket, "--by", "eve", "--reason", "a release is due"];
-    assert_eq!(world.seinpaal(&ask).code, 0);
-    let asked = events(&held.line()).remove(0);
-    let told = serde_json::json!({
-        "event": "asked", "name": "a", "by": "eve", "reason": "a release is due"
-    });
-    assert_eq!(asked, told);
-    let shown = &world.show("a")["holders"][0]["asked"][0];
-    assert_eq!((&shown["by"], &shown["reason"]), (&"eve".into(), &"a release is due".into()));
-    let mut nothing = ask;
-    nothing[6] = "";
-    assert_eq!(world.seinpaal(&nothing).code, 64, "a reason is needed");
-    held.let_go();
-}

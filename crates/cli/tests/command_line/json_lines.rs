@@ -29,11 +29,10 @@ const PRINTS: [&str; 20] = [
 ];
 
 /// Changes that have nothing to print. They come first.
-const SILENT: [&str; 12] = [
+const SILENT: [&str; 11] = [
     "limit a 3",
     "pause a",
     "resume a",
-    "ask a $TICKET --reason x",
     "evict b $OTHER",
     "queue limit q 3",
     "queue pause q",

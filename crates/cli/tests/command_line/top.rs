@@ -100,34 +100,6 @@ fn an_action_is_asked_again_and_done_on_y_only() {
 }
 
 #[test]
-fn a_holder_is_asked_to_hand_over_and_the_screen_says_by_whom_and_why() {
-    for world in both() {
-        let (held, _) = Held::hold(&world, &["a"]);
-        let mut screen = watched(&world, "");
-        screen.until_shown("1 name");
-        screen.typed("\r");
-        let ticket = world.show("a")["holders"][0]["ticket"].to_string();
-        screen.until_shown(&ticket[1..9]);
-        screen.typed("aa");
-        screen.until_shown("told to the holder");
-        screen.typed("a release is due\r");
-        screen.until_shown("nothing is ended");
-        screen.typed("n");
-        screen.typed("aaa release is due\ry");
-        screen.until_shown("a: asked");
-        screen.until_shown("was asked to hand over:");
-        screen.until_shown(" ago: a release is due");
-        let asked = world.show("a")["holders"][0]["asked"].clone();
-        assert_eq!(asked.as_array().map(Vec::len), Some(1), "an unconfirmed action was not done");
-        assert_eq!(asked[0]["reason"], "a release is due");
-        assert_eq!(world.show("a")["permits_held"], 1);
-        screen.typed("q");
-        ended(&world, &mut screen, "0");
-        held.let_go();
-    }
-}
-
-#[test]
 fn slots_and_wishes_are_shown_by_name() {
     for world in both() {
         assert_eq!(world.seinpaal(&["limit", "boards", "--slots", "GPU-0,board-b"]).code, 0);

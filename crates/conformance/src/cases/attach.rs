@@ -1,4 +1,4 @@
-use seinpaal_proto::{Acquire, Cause, Reply, Request, TicketReply, What};
+use seinpaal_proto::{Cause, Reply, Request, TicketReply, What};
 
 use crate::{
     CaseStage,
@@ -7,22 +7,22 @@ use crate::{
         TTL_MICROS, acquire, attach, cancel, detach, detach_grant, evict, permits, release, renew,
         renew_all, want,
     },
-    stage::{lease, tickets},
+    stage::{lease, members, tickets},
 };
 
 pub async fn attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before(
     stage: &CaseStage,
 ) {
     let (mut giver, mut taker) = (stage.limited(3).await, stage.client().await);
-    let ([a, b], shared) = (tickets(), lease());
-    let before = giver.take(&Acquire { lease: shared, ..permits(a, 2) }).await;
-    giver.take(&Acquire { lease: shared, ..want(b) }).await;
+    let [a, b] = members();
+    let before = giver.take(&permits(a, 2)).await;
+    giver.take(&want(b)).await;
     let after = granted(taker.one(attach(a, lease())).await);
     assert!(after.fence > before.fence, "{after:?} after {before:?}");
     assert_eq!((after.slots, after.limit), (before.slots, 3));
     assert_eq!(giver.told().await, (a, What::Ended(Cause::Attached)));
-    assert_eq!(giver.one(renew_all(shared, &[a, b])).await, Reply::Differs);
-    let renewed = giver.one(renew_all(shared, &[b])).await;
+    assert_eq!(giver.one(renew_all(a.lease(), &[a, b])).await, Reply::Differs);
+    let renewed = giver.one(renew_all(a.lease(), &[b])).await;
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
     giver.one(evict(a)).await;
     assert_eq!(taker.told().await, (a, What::Ended(Cause::Evicted)));
@@ -123,7 +123,7 @@ pub async fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps(stage: &CaseSt
         panic!("renewed by ticket, answered otherwise")
     };
     assert!(matches!(&tickets[..], [TicketReply::Held { fence, .. }] if *fence == held.fence));
-    let renewed = client.one(renew_all(want(a).lease, &[a])).await;
+    let renewed = client.one(renew_all(a.lease(), &[a])).await;
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
 }
 

@@ -5,7 +5,7 @@ use seinpaal_proto::{Acquire, Batch, Reply, Ticket, time::UNBOUNDED};
 use crate::{
     CaseStage,
     requests::{TTL_MICROS, acquire, limit, permits, ranked, want, want_now},
-    stage::{many_tickets, tickets},
+    stage::{source_of, tickets},
 };
 
 pub async fn waiters_are_served_in_the_order_of_their_requests(stage: &CaseStage) {
@@ -74,7 +74,12 @@ pub async fn a_long_wait_is_not_passed_by_higher_priority(stage: &CaseStage) {
 pub async fn ten_thousand_waiters_at_one_name_are_served_in_order(stage: &CaseStage) {
     const MANY: usize = 10_000;
     let client = stage.limited(0).await;
-    let line = many_tickets(MANY);
+    let mut source = source_of(client.inbox());
+    // As a session draws them: as many of a series as a lease may have.
+    let series = std::iter::repeat_with(|| source.ticket().series());
+    let members = 1..=Batch::MOST_UNDER_A_LEASE as u32;
+    let tickets = series.flat_map(|series| members.clone().map(move |n| series.ticket(n)));
+    let line: Vec<Ticket> = tickets.take(MANY).collect();
     for some in line.chunks(Batch::MOST) {
         client.send(some.iter().map(|ticket| acquire(&want(*ticket))).collect()).await;
     }

@@ -5,7 +5,7 @@ use seinpaal_proto::{Acquire, Cause, Reply, Ticket, What, time::UNBOUNDED};
 use crate::{
     CaseStage,
     requests::{acquire, evict, lasting, permits, release, want},
-    stage::tickets,
+    stage::{source_of, tickets},
 };
 
 pub async fn a_release_wakes_the_winner_and_nobody_else(stage: &CaseStage) {
@@ -72,7 +72,7 @@ pub async fn a_ticket_that_is_not_here_cannot_be_evicted(stage: &CaseStage) {
 pub async fn the_first_in_line_is_told_when_to_look_though_no_wakeup_comes(stage: &CaseStage) {
     let (dying, waiter) = (stage.client().await, stage.client().await);
     let other = stage.client().await;
-    let [a, b, c] = tickets();
+    let ([a, c], b) = (tickets(), source_of(waiter.inbox()).ticket());
     dying.anonymously(acquire(&lasting(a, Duration::from_secs(2)))).await;
     let patient = |ticket| Acquire { margin: UNBOUNDED, ..want(ticket) };
     let first = waiter.send(vec![acquire(&patient(b))]).await;

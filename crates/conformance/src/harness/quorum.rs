@@ -112,9 +112,6 @@ impl Harness for QuorumHarness {
             Ability::NoticesDeath => {
                 Some("a server cannot tell a dead client from a cut connection: the ttl decides")
             }
-            Ability::PassesAsks => {
-                Some("no majority can answer such a request yet: the store refuses it")
-            }
             Ability::VouchesForLife => Some("no server can vouch for a process elsewhere"),
             Ability::LosesSubscriptions => Some(
                 "a connection that is cut is opened again at once: the store's own tests cut it",

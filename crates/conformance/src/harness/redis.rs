@@ -98,7 +98,6 @@ pub(super) fn servers_lack(ability: Ability) -> Option<&'static str> {
         Ability::EndsLivingLeases
         | Ability::KeepsOrder
         | Ability::KeepsQueues
-        | Ability::NamesSlots
-        | Ability::PassesAsks => None,
+        | Ability::NamesSlots => None,
     }
 }

@@ -80,8 +80,7 @@ impl Harness for ZookeeperHarness {
             Ability::NoticesDeath
             | Ability::EndsLivingLeases
             | Ability::KeepsOrder
-            | Ability::NamesSlots
-            | Ability::PassesAsks => None,
+            | Ability::NamesSlots => None,
             Ability::KeepsQueues => Some("items do not belong into a store for coordination"),
             Ability::VouchesForLife => Some(
                 "a session vouches for a client no longer than its time-out: leases are renewed",

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Acquire, AskHolder, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, HandOverAsk,
-    Inbox, Kind, LeaseId, Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority,
-    Renew, Request, SlotNames, Slots, State, Ticket, Whom, execute,
+    Acquire, Attach, Batch, Configure, Contact, Contacts, Enqueue, Fence, Inbox, Kind, LeaseId,
+    Limit, LimitRule, MemoryState, Name, OnMismatch, Permits, Priority, Renew, Request, SlotNames,
+    Slots, State, Ticket, Whom, execute,
     time::{SECOND, UNBOUNDED},
 };
 
@@ -34,13 +34,18 @@ impl Random {
         Ticket(u128::from(series) << 120 | u128::from(number))
     }
 
+    /// Returns the lease of a ticket or of its place, or one under which renewals gather tickets.
     fn lease(&mut self) -> LeaseId {
-        LeaseId(u128::from(self.below(5)) << 64)
+        match self.below(4) {
+            0 => self.ticket().place(),
+            1 => LeaseId(u128::from(self.below(3)) << 64),
+            _ => self.ticket().lease(),
+        }
     }
 
     fn request(&mut self) -> Request {
         let (ticket, remember) = (self.ticket(), SECOND);
-        match self.below(18) {
+        match self.below(17) {
             0..=4 => Request::Acquire(Acquire { wishes: self.wishes(), ..self.acquire() }),
             5 => Request::Renew(self.renew()),
             6 | 7 => Request::Release { ticket, slots: None },
@@ -51,11 +56,6 @@ impl Random {
             12 | 13 => Request::Attach(self.attach()),
             14 => self.detach(ticket),
             15 => Request::Inspect { rows: 5 },
-            16 => Request::AskHolder(AskHolder {
-                ticket,
-                lease: self.lease(),
-                ask: HandOverAsk::new("eve", &format!("{}", self.below(20))).unwrap(),
-            }),
             _ => Request::Configure(self.configure()),
         }
     }
@@ -106,10 +106,8 @@ impl Random {
                 Enqueue::Yes { max_waiting: None }
             },
             priority: Priority::new(self.below(3) as i32 - 1).unwrap(),
-            lease: self.lease(),
             ttl: (1 + self.below(20)) * SECOND,
             margin: self.below(5) * SECOND + 1,
-            waiter_lease: self.lease(),
             waiter_ttl: 10 * SECOND,
             not_after: None,
             about: format!("client\u{1f}{}", self.below(100)),
@@ -121,11 +119,15 @@ impl Random {
     }
 
     fn renew(&mut self) -> Renew {
-        let whom = match self.below(3) {
-            0 => Whom::All { members: self.below(3) as u32, digest: self.ticket().digest() },
-            _ => Whom::Tickets(vec![self.ticket(), self.ticket()]),
+        let (lease, whom) = match self.below(3) {
+            0 => {
+                let ticket = self.ticket();
+                let lease = if self.below(2) == 0 { ticket.lease() } else { ticket.place() };
+                (lease, Whom::All { members: self.below(3) as u32, digest: ticket.digest() })
+            }
+            _ => (self.lease(), Whom::Tickets(vec![self.ticket(), self.ticket()])),
         };
-        Renew { lease: self.lease(), ttl: 10 * SECOND, margin: SECOND, whom }
+        Renew { lease, ttl: 10 * SECOND, margin: SECOND, whom }
     }
 
     fn configure(&mut self) -> Configure {

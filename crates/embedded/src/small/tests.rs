@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, MemoryState, Name, Replies, Request, Ticket,
-    execute, time::SECOND,
+    Acquire, Batch, Enqueue, Inbox, Kind, MemoryState, Name, Replies, Request, Ticket, execute,
+    time::SECOND,
 };
 
 use super::{super::rows::tests::*, *};
@@ -65,9 +65,9 @@ fn a_name_in_either_form_and_b_trees_give_the_same_answers_to_random_histories()
     assert!(changes > 20, "the form changed {changes} times");
 }
 
-fn want(inbox: u128, ticket: u128) -> Request {
+fn want(ticket: u128) -> Request {
     let mut want = Random::new(7).acquire();
-    (want.ticket, want.lease) = (Ticket(ticket), LeaseId(inbox));
+    want.ticket = Ticket(ticket);
     (want.kind, want.enqueue, want.limit) = (Kind::Semaphore, Enqueue::No, None);
     Request::Acquire(Acquire { permits: seinpaal_proto::Permits::ONE, ..want })
 }
@@ -83,7 +83,7 @@ fn call(db: &Connection, inbox: u128, now: Micros, request: Option<Request>) -> 
 
 fn pair(db: &Connection, inbox: u128, number: u128, now: Micros) {
     let ticket = inbox << 32 | number;
-    call(db, inbox, now, Some(want(inbox, ticket)));
+    call(db, inbox, now, Some(want(ticket)));
     call(db, inbox, now, Some(Request::Release { ticket: Ticket(ticket), slots: None }));
 }
 
@@ -109,7 +109,7 @@ fn using_a_name_leaves_the_time_to_look_at_it_alone_until_that_has_come() {
 fn clients_are_listed_while_they_hold_and_a_few_of_them_after_that() {
     let db = database();
     let names = |inbox| names_of(&db, Inbox(inbox)).unwrap().len();
-    call(&db, 5, 1000 * SECOND, Some(want(5, 5 << 32 | 1)));
+    call(&db, 5, 1000 * SECOND, Some(want(5 << 32 | 1)));
     assert_eq!((names(5), names(6)), (1, 0));
     let release = Request::Release { ticket: Ticket(5 << 32 | 1), slots: None };
     call(&db, 5, 1000 * SECOND, Some(release));
@@ -127,7 +127,7 @@ fn clients_are_listed_while_they_hold_and_a_few_of_them_after_that() {
 #[test]
 fn a_record_that_something_has_changed_is_damage() {
     let db = database();
-    call(&db, 5, 1000 * SECOND, Some(want(5, 1)));
+    call(&db, 5, 1000 * SECOND, Some(want(5 << 32 | 1)));
     let record: Vec<u8> = db.query_row("SELECT state FROM small", [], |row| row.get(0)).unwrap();
     let name = Name::new("n").unwrap();
     for at in 0..record.len() {

@@ -38,13 +38,6 @@ pub fn planted(plant: Plant) -> Bounds {
             wakeups: 8,
             ..base
         },
-        // No wakeup arrives, so only a renewal can tell the holder.
-        Plant::AskInPlace | Plant::AskUntold => {
-            Bounds { steers: &[Steer::Ask("eve")], turns: 1, wakeups: 0, ..base }
-        }
-        Plant::AskReplaced => {
-            Bounds { steers: &[Steer::Ask("eve"), Steer::Ask("bob")], turns: 2, ..base }
-        }
         Plant::EndUntold => Bounds { steers: &[Steer::Evict], turns: 1, wakeups: 8, ..base },
         Plant::PinForgotten => {
             let rules = &[Rule::Refuse(2)];

@@ -129,7 +129,7 @@ pub(super) struct ItemInProgram {
 }
 
 /// A parcel under way.
-pub(super) type Parcel = traffic::Parcel<Batch, Arc<Replies>, Wakeup>;
+pub(super) type Parcel = traffic::Parcel<Batch, Replies, Wakeup>;
 
 impl World {
     /// The first world: nobody has done anything, and the limits are set.

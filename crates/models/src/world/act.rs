@@ -197,12 +197,11 @@ impl World {
     fn deliver(&mut self, bounds: &Bounds, at: usize) {
         match self.parcels.swap_remove(at).load {
             Load::Request { from, call, batch } => self.serve(bounds, from, call, &batch),
-            Load::Replies { to, call, replies: (replies, asked) } => {
+            Load::Replies { to, call, replies } => {
                 self.clients[to].calls.retain(|(waited_for, _)| *waited_for != call);
                 let mut replies = Arc::unwrap_or_clone(replies);
                 bounds.plant.inspect(|plant| plant.replies(bounds, &mut replies));
                 self.with_session(to, |session, now| session.handle_replies(now, call, replies));
-                self.judge_hearing(&asked);
             }
             Load::Wakeup { to, wakeup } => {
                 let wakeup = Arc::unwrap_or_clone(wakeup);

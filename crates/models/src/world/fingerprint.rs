@@ -9,7 +9,7 @@ use seinpaal_proto::{
     Acquire, Attach, Batch, Contact, Fence, Lens, Replies, Reply, Request, TicketReply, What,
 };
 
-use super::{AskedGrants, Client, Ghost, Parcel, PermitInProgram, World, step::fence_of};
+use super::{Client, Ghost, Parcel, PermitInProgram, World, step::fence_of};
 use crate::{
     bounds::TICK,
     game::are_alike,
@@ -93,9 +93,7 @@ fn fences_in(parcel: &Parcel) -> Vec<Fence> {
         _ => Vec::new(),
     };
     match &parcel.load {
-        Load::Replies { replies: (replies, _), .. } => {
-            replies.replies.iter().flat_map(of).collect()
-        }
+        Load::Replies { replies, .. } => replies.replies.iter().flat_map(of).collect(),
         Load::Wakeup { wakeup, .. } => match wakeup.what {
             What::Granted { fence, .. } => vec![fence],
             _ => Vec::new(),
@@ -130,9 +128,6 @@ fn ghost_of<H: Hasher>(ghost: &Ghost, own: &Lens, looks: &InstantViews, hasher: 
     (attached, terms, is_calm, broken).hash(hasher);
     // The wishes are in the hashes of requests and waiters already.
     ghost.naming.as_ref().map(|naming| naming.names()).hash(hasher);
-    for (ticket, fence, by, is_kept, is_heard) in ghost.asking.iter().flat_map(AskedGrants::facts) {
-        (ticket, looks.fence(Fence(fence)), by, is_kept, is_heard).hash(hasher);
-    }
 }
 
 impl PartialEq for World {
@@ -162,11 +157,8 @@ fn hash_of(parcel: &Parcel, looks: &InstantViews) -> u64 {
             (0_u8, from, call.is_some()).hash(&mut hasher);
             batch_of(batch, looks, &mut hasher);
         }
-        Load::Replies { to, replies: (replies, asked), .. } => {
+        Load::Replies { to, replies, .. } => {
             (1_u8, to).hash(&mut hasher);
-            for ((ticket, fence), all) in asked {
-                (ticket, looks.fence(Fence(*fence)), all).hash(&mut hasher);
-            }
             replies_of(replies, looks, &mut hasher);
         }
         Load::Wakeup { to, wakeup } => {
@@ -188,18 +180,9 @@ fn batch_of<H: Hasher>(batch: &Batch, looks: &InstantViews, hasher: &mut H) {
     (inbox, store.fence(Fence(*fence_seen))).hash(hasher);
     for request in requests {
         match request {
-            Request::Acquire(Acquire {
-                ticket,
-                permits,
-                wishes,
-                limit,
-                lease,
-                waiter_lease,
-                not_after,
-                ..
-            }) => {
+            Request::Acquire(Acquire { ticket, permits, wishes, limit, not_after, .. }) => {
                 let not_after = not_after.map(|at| store.exact(at));
-                (ticket, permits, wishes, limit, lease, waiter_lease, not_after).hash(hasher);
+                (ticket, permits, wishes, limit, not_after).hash(hasher);
             }
             Request::Attach(Attach { ticket, lease, not_after, .. }) => {
                 (ticket, lease, not_after.map(|at| store.exact(at))).hash(hasher);
@@ -230,8 +213,8 @@ fn replies_of<H: Hasher>(replies: &Replies, looks: &InstantViews, hasher: &mut H
 
 fn ticket_of<H: Hasher>(reply: &TicketReply, looks: &InstantViews, hasher: &mut H) {
     match reply {
-        TicketReply::Held { fence, slots, names, asks } => {
-            (looks.fence(*fence), slots, names, asks).hash(hasher);
+        TicketReply::Held { fence, slots, names } => {
+            (looks.fence(*fence), slots, names).hash(hasher);
         }
         other => other.hash(hasher),
     }

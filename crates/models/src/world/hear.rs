@@ -40,14 +40,9 @@ impl World {
             Event::Renewed { ticket, valid_until } => {
                 let held = client.held.iter_mut().find(|held| held.ticket == ticket);
                 held.into_iter().for_each(|held| held.until = valid_until);
-                self.hear_renewal(who, ticket);
             }
-            Event::Asked { ticket, ask } => self.hear_ask(who, ticket, &ask),
             Event::Lost { ticket, .. } => client.held.retain(|held| held.ticket != ticket),
-            Event::Refused { ticket, refusal } => {
-                client.wanted.retain(|wanted| *wanted != ticket);
-                self.judge_refusal(who, ticket, &refusal);
-            }
+            Event::Refused { ticket, .. } => client.wanted.retain(|wanted| *wanted != ticket),
             _ => {}
         }
     }

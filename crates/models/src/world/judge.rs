@@ -33,8 +33,6 @@ pub enum Broken {
     Terms,
     /// The slots' names are not what the rules say, or a client got a wrong slot, or none.
     Naming,
-    /// An ask is not kept, is not heard, or changed more than the list of asks.
-    Asking,
     /// Nothing had failed, and a client was in danger, lost a permit, was refused, or had less than
     /// two thirds of a ttl.
     Alarm,
@@ -82,7 +80,6 @@ impl Step<'_> {
         ghost.granted.extend(self.given_up());
         let is_right = ghost.terms.as_mut().is_none_or(|terms| terms.follow(self));
         let is_named_right = ghost.naming.as_mut().is_none_or(|naming| naming.follow(self));
-        let is_asked_right = ghost.asking.as_mut().is_none_or(|asking| asking.follow(self));
         let limit = ghost.terms.as_ref().map_or(bounds.limit, RuleOfLimit::in_force);
         let limit = ghost.naming.as_ref().map_or(limit, |naming| naming.in_force(limit));
         // Where slots have names, `naming` judges which waiter may pass another.
@@ -92,7 +89,6 @@ impl Step<'_> {
             (self.after.check().is_err(), Broken::Books),
             (!is_right, Broken::Terms),
             (!is_named_right, Broken::Naming),
-            (!is_asked_right, Broken::Asking),
             (self.shortens(store_now, clients), Broken::Shortened),
             (!has_names && self.passes(&grants), Broken::Order),
         ];

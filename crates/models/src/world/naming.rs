@@ -213,19 +213,16 @@ mod tests {
     use crate::world::serve::Known;
 
     fn acquire() -> Request {
-        let ticket = Ticket(1);
         Request::Acquire(Acquire {
-            ticket,
+            ticket: Ticket(1),
             kind: Kind::Semaphore,
             permits: Permits::ONE,
             wishes: SlotNames::none(),
             limit: None,
             enqueue: Enqueue::Yes { max_waiting: None },
             priority: Priority::default(),
-            lease: ticket.into(),
             ttl: SECOND,
             margin: SECOND / 4,
-            waiter_lease: Ticket(2).into(),
             waiter_ttl: SECOND,
             not_after: None,
             about: String::new(),

@@ -21,8 +21,6 @@ pub enum Stuck {
     Left,
     /// The store has a lease or a place of a client that wants nothing any more.
     Ghost,
-    /// A holder was asked to hand over, and its next renewal does not tell it.
-    Unheard,
 }
 
 impl World {
@@ -38,9 +36,6 @@ impl World {
         (world.faults_left, world.forward_left, world.backward_left) = (0, 0, 0);
         world.turns_left = 0;
         world.unpin(&calm);
-        if world.stays_unheard(&calm) {
-            return Err(Stuck::Unheard);
-        }
         let ticks = world.run_until(&calm, most_ticks, Self::nobody_waits).ok_or(Stuck::Waits)?;
         world.everybody_goes_on(&calm);
         world.run_until(&calm, most_ticks, Self::nobody_waits).ok_or(Stuck::Waits)?;
@@ -57,21 +52,6 @@ impl World {
             world.tick_by(&calm);
         }
         Err(Stuck::Left)
-    }
-
-    /// Returns whether a client that goes on holding has not heard an ask after one ttl.
-    fn stays_unheard(&self, bounds: &Bounds) -> bool {
-        if !self.is_anybody_unheard() {
-            return false;
-        }
-        let mut world = self.clone();
-        world.everybody_goes_on(bounds);
-        world.deliver_all(bounds);
-        for _ in 0..bounds.ttl {
-            world.act(bounds, Action::Tick);
-            world.deliver_all(bounds);
-        }
-        world.is_anybody_unheard()
     }
 
     fn unpin(&mut self, calm: &Bounds) {
@@ -109,18 +89,8 @@ impl World {
         if let Some(who) = (0..self.clients.len()).find(holds) {
             return Some(Action::Release(who, 0));
         }
-        self.next_arrival()
-    }
-
-    fn next_arrival(&self) -> Option<Action> {
         let arrives = |at: &usize| self.can_arrive(&self.parcels[*at]);
         (0..self.parcels.len()).find(arrives).map(Action::Deliver)
-    }
-
-    fn deliver_all(&mut self, bounds: &Bounds) {
-        while let Some(action) = self.next_arrival() {
-            self.act(bounds, action);
-        }
     }
 
     fn tick_by(&mut self, bounds: &Bounds) {

@@ -6,7 +6,7 @@ use seinpaal_proto::{
     Batch, Contact, Contacts, Inbox, Outcome, Request, Ticket, Wakeup, execute, session::CallId,
 };
 
-use super::{Broken, Client, Ghost, Parcel, World, step::Step};
+use super::{Broken, Client, Parcel, World, step::Step};
 use crate::{
     bounds::Bounds,
     traffic::{Life, Load},
@@ -31,12 +31,11 @@ impl World {
         batch: &Batch,
     ) {
         let outcome = self.take(bounds, batch);
-        let asked = self.asked_of(from, batch);
         for wakeup in outcome.wakeups {
             self.post(bounds, wakeup);
         }
         if let Some(call) = call {
-            let replies = (Arc::new(outcome.replies), asked);
+            let replies = Arc::new(outcome.replies);
             self.parcels.push(Parcel::new(Load::Replies { to: from, call, replies }));
         }
     }
@@ -52,15 +51,14 @@ impl World {
 
     pub(super) fn execute(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         self.forget(bounds);
-        let Ghost { terms, naming, asking, .. } = &self.ghost;
-        if terms.is_some() || naming.is_some() || asking.is_some() {
+        if self.ghost.terms.is_some() || self.ghost.naming.is_some() {
             return self.execute_in_turn(bounds, batch);
         }
         self.step(bounds, batch)
     }
 
-    /// Expires what is due, and then executes request by request, so that the limit, the names and
-    /// the asks can be judged after each.
+    /// Expires what is due, and then executes request by request, so that the limit and the names
+    /// can be judged after each.
     fn execute_in_turn(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let of = |requests| Batch { requests, ..batch.clone() };
         let mut whole = self.step(bounds, &of(Vec::new()));
@@ -89,7 +87,7 @@ impl World {
     fn step(&mut self, bounds: &Bounds, batch: &Batch) -> Outcome {
         let before = Arc::clone(&self.ledger);
         let ledger = Arc::make_mut(&mut self.ledger);
-        bounds.plant.inspect(|plant| plant.before(ledger, batch));
+        bounds.plant.inspect(|plant| plant.before(ledger));
         let Ok(outcome) = execute(ledger, &mut Known(&self.clients), self.store_now, batch);
         bounds.plant.inspect(|plant| plant.after(ledger, batch));
         let replies = &outcome.replies.replies;

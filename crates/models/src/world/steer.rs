@@ -10,7 +10,6 @@ use seinpaal_proto::{
 use super::{
     Action, Life, World,
     act::want,
-    asking,
     step::{fence_of, is_ended_by},
 };
 use crate::{
@@ -36,10 +35,6 @@ impl World {
             Steer::Release | Steer::Evict | Steer::Renew => {
                 actions.extend(tickets.iter().map(|ticket| Action::Operate(steer, Some(*ticket))));
             }
-            Steer::Ask(_) => {
-                let all = self.ledger.entries().map(|entry| entry.ticket).chain(self.last_over());
-                actions.extend(all.map(|ticket| Action::Operate(steer, Some(ticket))));
-            }
             Steer::Pin(limit) if pinned == Some(limit) => {}
             Steer::Unpin if pinned.is_none() => {}
             Steer::Name(names)
@@ -48,12 +43,6 @@ impl World {
                 actions.push(Action::Operate(steer, None));
             }
         }
-    }
-
-    /// The last ticket that was granted or given up, if the ledger has nothing of it any more.
-    fn last_over(&self) -> Option<Ticket> {
-        let is_here = |ticket: &Ticket| self.ledger.entries().any(|e| e.ticket == *ticket);
-        self.ghost.granted.last().copied().filter(|ticket| !is_here(ticket))
     }
 
     /// Returns whether a living client neither holds a ticket, nor waits under it, nor has a
@@ -111,7 +100,6 @@ impl World {
                 margin: bounds.ttl() / 4,
                 whom: Whom::Tickets(vec![ticket]),
             }),
-            (Steer::Ask(by), Some(ticket)) => asking::request(ticket, by),
             (Steer::Pin(limit), _) => {
                 let limit = Limit::new(limit).unwrap_or(Limit::ONE);
                 Request::Configure(Configure::Limit(limit))

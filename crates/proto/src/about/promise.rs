@@ -7,7 +7,7 @@
 
 use alloc::{format, string::String};
 
-use super::{FIELD, PAIR, asked::said_by_the_holder};
+use super::{FIELD, PAIR};
 use crate::{
     snapshot::HolderRow,
     time::{DEFAULT_TTL, Micros},
@@ -45,7 +45,7 @@ impl RenewalPromise {
     /// holder, and promises nothing.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let mut fields = said_by_the_holder(text).split(FIELD).skip(1).peekable();
+        let mut fields = text.split(FIELD).skip(1).peekable();
         if fields.peek().is_none() {
             return Self::NONE;
         }

@@ -67,7 +67,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // The entry leaves its lease before it changes: the old lease counts it, and counts it as
         // parked if it is.
         self.part(entry)?;
-        entry.lease = want.waiter_lease;
+        entry.lease = want.ticket.place();
         entry.inbox = self.asker;
         if let Standing::Waiting { parked, .. } = &mut entry.standing {
             *parked = false;
@@ -170,7 +170,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     /// Makes a newcomer a holder.
     fn grant_at_once(&mut self, want: &Acquire, slots: Option<Slots>) -> Result<Reply, S::Error> {
         let standing = self.hold(want.permits.get(), slots)?;
-        let entry = self.entry_of(want, want.lease, standing);
+        let entry = self.entry_of(want, want.ticket.lease(), standing);
         let lease = self.join(&entry, want.ttl, want.margin)?;
         // The lease may have been made for a waiter that the store has not heard from since its
         // grant. This request of the same client shows that it is there.
@@ -185,9 +185,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     fn enqueue(&mut self, want: &Acquire, wishes: Slots) -> Result<(), S::Error> {
         let priority = want.priority.get();
         let rank = self.next_rank(priority);
-        let (lease, margin) = (want.lease, want.margin);
+        let (lease, margin) = (want.ticket.lease(), want.margin);
         let standing = Standing::Waiting { rank, priority, lease, margin, wishes, parked: false };
-        let entry = self.entry_of(want, want.waiter_lease, standing);
+        let entry = self.entry_of(want, want.ticket.place(), standing);
         self.head.waiting += 1;
         self.state.put_entry(&entry)?;
         self.stand_in_line(&entry, want)

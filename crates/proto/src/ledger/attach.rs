@@ -20,7 +20,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         if matches!(entry.standing, Standing::Waiting { .. }) {
             return Ok(Reply::Unknown { ticket });
         }
-        if entry.is_by_attach(want.lease) && entry.inbox == self.asker {
+        if entry.lease == want.lease && entry.inbox == self.asker {
             return self.told(&entry); // a repetition of this attach (rule 9)
         }
         // The lease is checked only now: an attach that was executed has spent its lease, and its
@@ -92,13 +92,5 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.extend(lease, ttl, margin, None)?;
         }
         Ok(Reply::Renewed { valid_for: Some(ttl) })
-    }
-}
-
-impl Entry {
-    /// Returns whether the ticket stands where the attach with this lease has put it. An ask may
-    /// have set it apart since.
-    pub(super) fn is_by_attach(&self, lease: LeaseId) -> bool {
-        self.lease == lease || self.lease == lease.apart()
     }
 }

@@ -94,9 +94,8 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // With `attach`, the client gives up an attach whose outcome it does not know. If the
         // ticket stands under another lease, that attach has not happened, and the ticket is not
         // touched.
-        let is_given_up = |entry: &Entry| {
-            self.may_end(entry) && attach.is_none_or(|lease| entry.is_by_attach(lease))
-        };
+        let is_given_up =
+            |entry: &Entry| self.may_end(entry) && attach.is_none_or(|lease| entry.lease == lease);
         match entry.filter(is_given_up) {
             Some(entry) => self.release_all(&entry, Cause::Cancelled)?,
             // The request itself may still be on its way (docs/internals/protocol.md, "Cancel

@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use super::{Contact, Contacts, Ledger};
 use crate::{
-    about::{HandOverAsk, StoredAsk},
     id::{Inbox, LeaseId, Ticket},
     reply::{Cause, Reply, TicketReply},
     request::{Renew, Whom},
@@ -17,8 +16,6 @@ use crate::{
 struct FoundHeld {
     /// At least one ticket stands under the lease of the renewal now.
     is_moved: bool,
-    /// At least one ticket stays under a lease of its own, which is renewed.
-    is_apart: bool,
     /// The shortest time for which a ticket of another client is still held.
     least_kept: Option<Option<Micros>>,
 }
@@ -44,7 +41,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         // A parked waiter counts as a difference, too: the renewal shows that its client listens,
         // but only a request of its own puts it back into the order of service.
         let agrees = (lease.members, lease.digest, lease.parked) == (members, digest, 0);
-        if !agrees {
+        if !agrees || lease.inbox != self.asker {
             return Ok(Reply::Differs);
         }
         self.extend(lease, renew.ttl, renew.margin, self.asker)?;
@@ -64,7 +61,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             self.extend(lease, renew.ttl, renew.margin, self.asker)?;
         }
         let renewed = self.renewed_for(renew);
-        let least = if held.is_moved || held.is_apart { renewed } else { None };
+        let least = if held.is_moved { renewed } else { None };
         // The answer must not promise more than the time left of a ticket that another client
         // keeps.
         let valid_for = match held.least_kept {
@@ -87,12 +84,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         let Standing::Holding { fence, slots } = entry.standing.clone() else {
             return Ok(TicketReply::Waiting);
         };
-        let asks = StoredAsk::list(&entry.about).into_iter().map(|stored| stored.ask);
-        let asks: Vec<HandOverAsk> = asks.collect();
-        if entry.inbox == self.asker && entry.lease != renew.lease && !asks.is_empty() {
-            held.is_apart = true;
-            self.renew_apart(&entry, renew)?;
-        } else if entry.inbox == self.asker {
+        if entry.inbox == self.asker {
             held.is_moved = true;
             self.move_under(entry, renew.lease, self.asker, renew.ttl, renew.margin)?;
         } else if self.asker.is_some() {
@@ -103,15 +95,7 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             held.least_kept = Some(held.least_kept.map_or(kept, |least| sooner(least, kept)));
         }
         let names = self.head.names.of(&slots);
-        Ok(TicketReply::Held { fence, slots, names, asks })
-    }
-
-    /// Renews a ticket that was asked for under the lease of its own on which it stays until its
-    /// grant ends. Otherwise a late copy of a renewal would bring the ticket back under the lease
-    /// that its holder renews as a whole, and the holder would not hear of later asks.
-    fn renew_apart(&mut self, entry: &Entry, renew: &Renew) -> Result<(), S::Error> {
-        let Some(apart) = self.state.lease(entry.lease)? else { return Ok(()) };
-        self.extend(apart, renew.ttl, renew.margin, self.asker)
+        Ok(TicketReply::Held { fence, slots, names })
     }
 
     /// Puts a ticket under another lease, or gives it to another client.

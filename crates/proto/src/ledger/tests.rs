@@ -1,6 +1,5 @@
 //! The rules of the ledger, a sentence a test. The numbers are those of docs/internals/protocol.md.
 
-mod asking;
 mod attach;
 mod clock;
 mod cost;

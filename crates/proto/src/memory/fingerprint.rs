@@ -4,7 +4,6 @@ use core::hash::{Hash, Hasher};
 
 use super::MemoryState;
 use crate::{
-    about::StoredAsk,
     fingerprint::Lens,
     head::Field,
     id::{Fence, Ticket},
@@ -76,9 +75,8 @@ fn lease_of<H: Hasher>(lease: &Lease, store: &Lens, clock: &Lens, hasher: &mut H
 }
 
 fn entry_of<H: Hasher>(entry: &Entry, store: &Lens, hasher: &mut H) {
-    // `since` is for display. Of `about`, the holder is told only the asks.
-    let Entry { ticket, lease, inbox, permits, ttl, about, standing, .. } = entry;
-    StoredAsk::list(about).iter().for_each(|stored| stored.ask.hash(hasher));
+    // `since` and `about` are for display.
+    let Entry { ticket, lease, inbox, permits, ttl, standing, .. } = entry;
     (ticket, lease, inbox, permits, ttl).hash(hasher);
     match standing {
         Standing::Holding { fence, slots } => (0_u8, store.fence(*fence), slots).hash(hasher),

@@ -37,13 +37,10 @@ impl Session {
             self.take_answer(heard, item, reply);
         }
         if let Some(look_in) = replies.look_in {
-            let desk = self.desk(&name);
-            if !desk.places.is_empty() {
-                let look_at = now + look_in;
-                // Until then the line changes only by requests that wake the first waiter. If such
-                // a wakeup is lost, this client notices by looking then.
-                desk.waiters_due = Some(desk.waiters_due.map_or(look_at, |due| due.min(look_at)));
-            }
+            // Until then the line changes only by requests that wake the first waiter. If such a
+            // wakeup is lost, this client notices by looking then: the renewal of the places among
+            // which that waiter was says that they differ.
+            self.desk(&name).look_by(now + look_in);
         }
         self.plan(&name);
     }
@@ -61,7 +58,7 @@ impl Session {
                 self.take_tickets(heard, lease, &tickets, &reply, |of| &mut of.proofs);
             }
             BatchPart::Ahead { lease, ticket } => self.take_ahead(heard, lease, ticket, &reply),
-            BatchPart::Places => self.take_places(heard, &reply),
+            BatchPart::Places(lease) => self.take_places(heard, lease, &reply),
             BatchPart::Acquire(ticket) => self.take_acquired(heard, ticket, reply),
             BatchPart::Attach(ticket, lease) => self.take_attached(heard, ticket, lease, reply),
             BatchPart::Release(ticket, slots) => {
@@ -114,12 +111,12 @@ impl Session {
         }
     }
 
-    fn take_places(&mut self, heard: Heard<'_>, reply: &Reply) {
+    fn take_places(&mut self, heard: Heard<'_>, lease: LeaseId, reply: &Reply) {
         match reply {
-            Reply::Renewed { .. } => self.places_are_renewed(heard.sent_at, heard.name),
+            Reply::Renewed { .. } => self.places_are_renewed(heard.sent_at, heard.name, lease),
             // The store does not count as many places as this client. Asking for each of them shows
             // which is gone.
-            _ => self.look_at_all_places(heard.name),
+            _ => self.look_at_places(heard.name, lease),
         }
     }
 
@@ -177,12 +174,11 @@ impl Session {
         if matches!(record.phase, Phase::Leaving | Phase::Held) {
             return;
         }
-        // From here on the ticket is renewed together with the other places of this client. It is
+        // From here on the ticket is renewed together with the other places of its series. It is
         // first due a third of their ttl after the request.
         record.phase = Phase::Waiting;
-        desk.places.insert(ticket);
         let is_new = !core::mem::replace(&mut record.was_queued, true);
-        desk.waiters_due = Some(desk.waiters_due.map_or(due, |earlier| earlier.min(due)));
+        desk.take_place(ticket, due);
         desk.refile(ticket);
         if is_new {
             self.events.push_back(Event::Queued { ticket, waiting });

@@ -119,9 +119,10 @@ impl Session {
         if let Some(lease) = desk.leases.get_mut(&record.lease) {
             lease.let_go(ticket);
         }
-        desk.places.insert(ticket);
+        // The next grant will stand under the lease of the series.
+        desk.put_under(ticket, ticket.lease());
         // The place was not renewed while the session took the ticket for granted.
-        desk.waiters_due = Some(now);
+        desk.take_place(ticket, now);
     }
 
     /// Takes in that the store has a ticket as held, under this fence. The program is told the
@@ -162,7 +163,6 @@ impl Session {
         record.in_danger &= !is_safe;
         let event = record.tell_belief(is_safe, is_proof);
         let is_delivered = record.is_delivered;
-        let asks = record.untold_asks();
         let after = record.alarm_at();
         if let Some(lease) = desk.leases.get_mut(&record.lease) {
             if is_delivered {
@@ -175,6 +175,5 @@ impl Session {
         }
         self.move_alarm(ticket, before, after);
         self.events.extend(event);
-        self.events.extend(asks);
     }
 }

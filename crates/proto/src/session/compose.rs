@@ -45,11 +45,7 @@ impl Draft {
     }
 
     fn is_full(&self) -> bool {
-        !self.has_room_for(1)
-    }
-
-    fn has_room_for(&self, requests: usize) -> bool {
-        self.requests.len() + requests <= Batch::MOST
+        self.requests.len() >= Batch::MOST
     }
 }
 

@@ -34,18 +34,15 @@ pub(super) struct Desk {
     /// Records and leases are in boxes, because a tree reserves room for eleven values at once.
     pub(super) records: Few<Ticket, Box<Record>>,
     pub(super) outbox: Outbox,
-    /// The tickets that the store has in line, as far as the session knows.
-    pub(super) places: FewSet<Ticket>,
+    /// The tickets that the store has in line, as far as the session knows, by the lease of their
+    /// series' waiters.
+    pub(super) places: Few<LeaseId, Places>,
     /// The tickets with a request that was sent and not answered. Nobody knows whether the store
     /// has executed it.
     pub(super) uncertain: FewSet<Ticket>,
     pub(super) leases: Few<LeaseId, Box<LeaseDesk>>,
     /// The lease under which the permits of each ttl stand.
     pub(super) shared_leases: ByTtl,
-    /// The lease under which all places of this client in line stand.
-    pub(super) waiter_lease: LeaseId,
-    /// When to renew the places in line.
-    pub(super) waiters_due: Option<Micros>,
     /// Whether the last permit that was handed over to us had been ours. If so, this is likely to
     /// happen again.
     pub(super) hands_over_to_us: bool,
@@ -65,17 +62,30 @@ pub(super) struct Desk {
     pub(super) agenda_at: Option<Micros>,
 }
 
+/// The tickets of a series that wait in line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    pub(super) waiting: FewSet<Ticket>,
+    /// When to renew their lease.
+    pub(super) due: Option<Micros>,
+}
+
+impl Places {
+    /// Plans a renewal for `due`, unless an earlier one is planned.
+    pub(super) fn renew_by(&mut self, due: Micros) {
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+    }
+}
+
 impl Desk {
-    pub(super) fn new(waiter_lease: LeaseId, shared_leases: ByTtl) -> Self {
+    pub(super) fn new(shared_leases: ByTtl) -> Self {
         Self {
             records: Few::None,
             outbox: Outbox::default(),
-            places: FewSet::default(),
+            places: Few::None,
             uncertain: FewSet::default(),
             leases: Few::None,
             shared_leases,
-            waiter_lease,
-            waiters_due: None,
             hands_over_to_us: false,
             one_offs: VecDeque::new(),
             nobodys_turn: false,
@@ -149,20 +159,20 @@ impl Desk {
         Some(record)
     }
 
-    /// Puts a held ticket under a lease of its own. Returns whether it was under another one.
-    pub(super) fn set_apart(&mut self, ticket: Ticket, apart: LeaseId) -> bool {
-        let Some(record) = self.records.get_mut(&ticket) else { return false };
-        let shared = self.leases.get_mut(&record.lease);
-        let Some(shared) = shared.filter(|of| !of.is_apart && of.held.contains(&ticket)) else {
-            return false;
+    /// Notes that a ticket stands, or will stand, under this lease and no other.
+    pub(super) fn put_under(&mut self, ticket: Ticket, lease: LeaseId) {
+        let Some(record) = self.records.get_mut(&ticket).filter(|it| it.lease != lease) else {
+            return;
         };
-        let of = shared.part(ticket);
-        if shared.users == 0 {
-            self.leases.remove(&record.lease);
+        let before = core::mem::replace(&mut record.lease, lease);
+        let ttl = record.want.ttl;
+        self.lease(lease, ttl).users += 1;
+        if let Some(of) = self.leases.get_mut(&before) {
+            of.users -= 1;
+            if of.users == 0 {
+                self.leases.remove(&before);
+            }
         }
-        record.lease = apart;
-        self.leases.insert(apart, of);
-        true
     }
 
     /// Renews a lease at once, ticket by ticket, because a ticket under it may be over. The answer
@@ -184,26 +194,45 @@ impl Desk {
         }
     }
 
+    /// Notes that a ticket is in line. Its place is to be renewed by `due`.
+    pub(super) fn take_place(&mut self, ticket: Ticket, due: Micros) {
+        let places = self.places.get_or_insert_with(ticket.place(), Places::default);
+        places.waiting.insert(ticket);
+        places.renew_by(due);
+    }
+
     /// Notes that a ticket is not in line any more.
     pub(super) fn leave_place(&mut self, ticket: Ticket) {
-        self.places.remove(&ticket);
-        if self.places.is_empty() {
-            self.waiters_due = None;
+        let lease = ticket.place();
+        let Some(places) = self.places.get_mut(&lease) else { return };
+        places.waiting.remove(&ticket);
+        if places.waiting.is_empty() {
+            self.places.remove(&lease);
         }
     }
 
-    /// Returns the tickets that stand in line and for which the program still waits.
-    pub(super) fn waiting(&self) -> Vec<Ticket> {
+    /// Returns the tickets that stand in line under this lease and for which the program still
+    /// waits.
+    pub(super) fn waiting_under(&self, lease: LeaseId) -> Vec<Ticket> {
         let is_waiting = |ticket: &&Ticket| {
             self.records.get(ticket).is_some_and(|record| record.phase == Phase::Waiting)
         };
-        self.places.iter().filter(is_waiting).copied().collect()
+        let places = self.places.get(&lease).into_iter();
+        places.flat_map(|places| places.waiting.iter()).filter(is_waiting).copied().collect()
     }
 
     /// Returns the ticket of ours that has waited for the longest.
     pub(super) fn first_in_line(&self) -> Option<&Record> {
-        let record = self.records.get(self.places.iter().next()?)?;
-        (record.phase == Phase::Waiting).then_some(record)
+        let firsts = self.places.values().filter_map(|places| {
+            let mut records = places.waiting.iter().filter_map(|ticket| self.records.get(ticket));
+            records.find(|record| record.phase == Phase::Waiting)
+        });
+        firsts.min_by_key(|record| record.number).map(|record| &**record)
+    }
+
+    /// Renews the place of our first in line by `due`.
+    pub(super) fn look_by(&mut self, due: Micros) {
+        self.places.values_mut().next().into_iter().for_each(|places| places.renew_by(due));
     }
 
     /// Returns the leases that the next requests for permits name.
@@ -222,9 +251,7 @@ impl Desk {
     pub(super) fn make_all_due(&mut self, now: Micros) {
         self.retry_at = None;
         self.failures = 0;
-        if !self.places.is_empty() {
-            self.waiters_due = Some(now);
-        }
+        self.places.values_mut().for_each(|places| places.due = Some(now));
         for lease in self.leases.values_mut().filter(|lease| !lease.held.is_empty()) {
             lease.due = Some(now);
         }
@@ -242,7 +269,8 @@ impl Desk {
         let at_once =
             !self.outbox.is_empty() || !self.one_offs.is_empty() || self.must_settle || is_unproved;
         // Only the pause after a failure delays requests that are to go out at once.
-        let due = if at_once { Some(AT_ONCE) } else { leases.chain(self.waiters_due).min() };
+        let places = self.places.values().filter_map(|places| places.due);
+        let due = if at_once { Some(AT_ONCE) } else { leases.chain(places).min() };
         due.map(|due| due.max(self.retry_at.unwrap_or(0)))
     }
 

@@ -4,7 +4,6 @@
 use alloc::sync::Arc;
 
 use crate::{
-    about::HandOverAsk,
     count::{Permits, Priority},
     id::{Fence, Ticket},
     kind::Kind,
@@ -139,13 +138,6 @@ pub enum Event {
         ticket: Ticket,
         /// The cause of the loss.
         loss: Loss,
-    },
-    /// Somebody asks the holder to hand over. The holder decides; the ask itself ends nothing.
-    Asked {
-        /// The ticket.
-        ticket: Ticket,
-        /// The person who asks, and the reason.
-        ask: HandOverAsk,
     },
     /// The request got no permits, and is over.
     Refused {

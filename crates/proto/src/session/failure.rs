@@ -12,6 +12,7 @@ use super::{
     sent::{BatchPart, Sent},
 };
 use crate::{
+    id::LeaseId,
     id::Ticket,
     name::Name,
     request::Enqueue,
@@ -67,7 +68,7 @@ impl Session {
                 self.bear_silence_of(now, at, name, tickets, failure);
             }
             BatchPart::Ahead { .. } => {} // the ticket waits on
-            BatchPart::Places => self.bear_silence_in_line(now, at, name, failure),
+            BatchPart::Places(lease) => self.bear_silence_in_line(now, at, name, lease, failure),
             BatchPart::Acquire(ticket) | BatchPart::Attach(ticket, _) => {
                 if failure.maybe_executed {
                     desk.uncertain.insert(ticket);
@@ -88,14 +89,21 @@ impl Session {
         }
     }
 
-    /// Notes that the renewal of all places had no answer.
-    fn bear_silence_in_line(&mut self, now: Micros, at: Micros, name: &Name, failure: CallFailure) {
+    /// Notes that the renewal of the places under this lease had no answer.
+    fn bear_silence_in_line(
+        &mut self,
+        now: Micros,
+        at: Micros,
+        name: &Name,
+        lease: LeaseId,
+        failure: CallFailure,
+    ) {
         let desk = self.desk(name);
-        desk.waiters_due = (!desk.places.is_empty()).then_some(now);
+        desk.places.get_mut(&lease).into_iter().for_each(|places| places.due = Some(now));
         // A store that is silent for a while keeps the places. A store that is damaged or full will
         // never grant them anything.
         let is_kept = failure.is_passing && !failure.is_full;
-        let waiting = if is_kept { Vec::new() } else { desk.waiting() };
+        let waiting = if is_kept { Vec::new() } else { desk.waiting_under(lease) };
         self.bear_silence_of(now, at, name, waiting, failure);
     }
 

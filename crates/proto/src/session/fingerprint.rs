@@ -45,8 +45,6 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
         uncertain,
         leases,
         shared_leases,
-        waiter_lease,
-        waiters_due,
         hands_over_to_us,
         one_offs,
         nobodys_turn,
@@ -58,12 +56,15 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
     } = desk;
     records.values().for_each(|record| record_of(record, own, store, hasher));
     outbox.tickets().for_each(|ticket| ticket.hash(hasher));
-    (places, uncertain, shared_leases, waiter_lease).hash(hasher);
+    (uncertain, shared_leases).hash(hasher);
+    for (lease, places) in places.iter() {
+        (lease, &places.waiting).hash(hasher);
+        own.due(places.due, hasher);
+    }
     for (id, lease) in leases.iter() {
         id.hash(hasher);
         lease_of(lease, own, hasher);
     }
-    own.due(*waiters_due, hasher);
     own.due(retry_at.filter(|at| *at > own.now), hasher);
     // How long a name has been due decides only which of several names has its turn first.
     own.due(agenda_at.map(|at| at.max(own.now)), hasher);
@@ -72,9 +73,8 @@ fn desk_of<H: Hasher>(desk: &Desk, own: &Lens, store: &Lens, hasher: &mut H) {
 }
 
 fn lease_of<H: Hasher>(lease: &LeaseDesk, own: &Lens, hasher: &mut H) {
-    let LeaseDesk { ttl, held, unproved, users, proved_at: _, due, by_ticket, is_apart, .. } =
-        lease;
-    (ttl, held, unproved, users, lease.is_stale(own.now), by_ticket, is_apart).hash(hasher);
+    let LeaseDesk { ttl, held, unproved, users, proved_at: _, due, by_ticket, .. } = lease;
+    (ttl, held, unproved, users, lease.is_stale(own.now), by_ticket).hash(hasher);
     own.due(*due, hasher);
     for Repetition { at, sent } in [&lease.renewals, &lease.proofs] {
         own.due(*at, hasher);
@@ -93,8 +93,7 @@ fn record_of<H: Hasher>(record: &Record, own: &Lens, store: &Lens, hasher: &mut 
     detached.map(|granted| store.fence(granted.fence)).hash(hasher);
     granted.as_ref().map(|granted| (&granted.slots, &granted.names, granted.limit)).hash(hasher);
     beliefs_of(record, own, hasher);
-    let Record { sent_at, silent_since, leave_by, giving, asks, told_asks, .. } = record;
-    (asks, told_asks).hash(hasher);
+    let Record { sent_at, silent_since, leave_by, giving, .. } = record;
     (sent_at.is_some(), silent_since.map(|at| own.exact(at)), giving).hash(hasher);
     own.due(*leave_by, hasher);
 }

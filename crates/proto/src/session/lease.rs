@@ -1,7 +1,5 @@
 //! A lease of this client at one name: the tickets under it, its end, and its next renewal.
 
-use alloc::boxed::Box;
-
 use super::{few::FewSet, repetition::Repetition, schedule::LeaseSchedule};
 use crate::{id::Ticket, time::Micros};
 
@@ -25,9 +23,6 @@ pub(super) struct LeaseDesk {
     pub(super) proofs: Repetition,
     /// Client and store disagree on the tickets under the lease, so it is renewed ticket by ticket.
     pub(super) by_ticket: bool,
-    /// The lease has one ticket, which was asked for and which the store keeps apart. It is always
-    /// renewed by name.
-    pub(super) is_apart: bool,
 }
 
 impl LeaseDesk {
@@ -42,7 +37,6 @@ impl LeaseDesk {
             renewals: Repetition::default(),
             proofs: Repetition::default(),
             by_ticket: false,
-            is_apart: false,
         }
     }
 
@@ -101,21 +95,6 @@ impl LeaseDesk {
     /// permit under it. Otherwise the lease would need a renewal after the grant.
     pub(super) fn is_worth_renewing(&self, now: Micros) -> bool {
         !self.held.is_empty() && self.unproved.is_empty() && self.is_stale(now)
-    }
-
-    /// Makes a lease of its own for one of this lease's tickets, which was asked for.
-    pub(super) fn part(&mut self, ticket: Ticket) -> Box<Self> {
-        let mut apart = Box::new(Self::new(self.ttl));
-        (apart.by_ticket, apart.is_apart, apart.users) = (true, true, 1);
-        // The store proved both leases at once, so the ticket loses nothing by standing apart.
-        (apart.proved_at, apart.due) = (self.proved_at, self.due);
-        if self.unproved.contains(&ticket) {
-            apart.unproved.insert(ticket);
-        }
-        apart.held.insert(ticket);
-        self.users -= 1;
-        self.let_go(ticket);
-        apart
     }
 
     pub(super) fn let_go(&mut self, ticket: Ticket) {

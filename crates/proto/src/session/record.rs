@@ -1,13 +1,10 @@
 //! The session's knowledge of one ticket.
 
-use alloc::vec::Vec;
-
 use super::{
     event::{Event, Want},
     schedule::LeaseSchedule,
 };
 use crate::{
-    about::HandOverAsk,
     id::{Fence, LeaseId, Ticket},
     slot_names::SlotNames,
     slots::Slots,
@@ -82,10 +79,6 @@ pub(super) struct Record {
     pub(super) giving: Slots,
     /// The time since which the store has left requests about the ticket unanswered.
     pub(super) silent_since: Option<Micros>,
-    /// The asks that the session has heard of.
-    pub(super) asks: Vec<HandOverAsk>,
-    /// How many of these the program was told.
-    pub(super) told_asks: usize,
     /// When to stop trying to leave: by then the store has ended the ticket by itself.
     pub(super) leave_by: Option<Micros>,
 }
@@ -111,8 +104,6 @@ impl Record {
             was_queued: false,
             giving: Slots::none(),
             silent_since: None,
-            asks: Vec::new(),
-            told_asks: 0,
             leave_by: None,
         }
     }
@@ -188,24 +179,6 @@ impl Record {
     /// Returns whether there is time to work before there is danger.
     pub(super) fn is_safe(&self, now: Micros) -> bool {
         self.danger_at > now
-    }
-
-    /// Notes the asks that a renewal tells of. Answers may come twice, and on a quorum each node
-    /// has its own list.
-    pub(super) fn hear_asks(&mut self, asks: &[HandOverAsk]) {
-        let new = asks.iter().filter(|ask| !self.asks.contains(ask)).cloned().collect::<Vec<_>>();
-        self.asks.extend(new);
-    }
-
-    /// Returns events for the asks that the program was not told yet. It is told none before it has
-    /// the permit.
-    pub(super) fn untold_asks(&mut self) -> Vec<Event> {
-        if !self.is_delivered || self.told_asks == self.asks.len() {
-            return Vec::new();
-        }
-        let untold = self.asks[self.told_asks..].iter().cloned();
-        self.told_asks = self.asks.len();
-        untold.map(|ask| Event::Asked { ticket: self.ticket, ask }).collect()
     }
 
     /// Returns the event to tell the program: first the grant, once a proof of it leaves time to

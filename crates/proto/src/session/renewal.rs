@@ -12,16 +12,12 @@ use super::{
     series::SharedLease,
 };
 use crate::{
-    about::HandOverAsk,
     id::{LeaseId, Ticket},
     name::Name,
     reply::{Cause, TicketReply},
     request::Batch,
     time::Micros,
 };
-
-/// The most tickets under one lease that is renewed ticket by ticket: half a batch of renewals.
-pub(super) const MOST_MOVED: usize = Batch::MOST / 2 * Batch::MOST_TICKETS;
 
 impl Session {
     /// Takes in the renewal of a whole lease.
@@ -59,10 +55,9 @@ impl Session {
         self.schedule_renewal(heard, lease, valid_for);
         for (&ticket, found) in tickets.iter().zip(found) {
             match found {
-                TicketReply::Held { fence, slots, names, asks } => {
+                TicketReply::Held { fence, slots, names } => {
                     let held = (*fence, slots.clone(), names.clone());
                     self.take_held(heard.name, ticket, held);
-                    self.hear_asks(heard, ticket, asks, valid_for);
                     self.believe(heard, ticket, valid_for);
                 }
                 TicketReply::Waiting if self.is_unproved(heard.name, ticket) => {
@@ -73,26 +68,6 @@ impl Session {
                 }
                 _ => self.take_loss(heard, ticket, Loss::Forgotten),
             }
-        }
-    }
-
-    /// Keeps a ticket that was asked for apart until its grant ends, as the store does, and renews
-    /// it by name. Each such answer tells all asks made by then.
-    fn hear_asks(
-        &mut self,
-        heard: Heard<'_>,
-        ticket: Ticket,
-        asks: &[HandOverAsk],
-        valid_for: Option<Micros>,
-    ) {
-        let Some(record) = self.desk(heard.name).records.get_mut(&ticket) else { return };
-        record.hear_asks(asks);
-        if record.asks.is_empty() {
-            return;
-        }
-        let apart = self.source.lease();
-        if self.desk(heard.name).set_apart(ticket, apart) {
-            self.schedule_renewal(heard, apart, valid_for);
         }
     }
 
@@ -123,14 +98,14 @@ impl Session {
     /// the old lease, which is not renewed any more.
     pub(super) fn renew_by_ticket(&mut self, now: Micros, name: &Name, lease: LeaseId) {
         let held = self.desk(name).leases.get(&lease).map_or(0, |old| old.held.len());
-        for _ in 0..held.div_ceil(MOST_MOVED) {
+        for _ in 0..held.div_ceil(Batch::MOST_UNDER_A_LEASE) {
             let fresh = self.source.lease();
             self.move_some(now, name, lease, fresh);
         }
         self.desk(name).leases.retain(|_, lease| lease.users > 0);
     }
 
-    /// Moves as many held tickets to a new lease as one call can renew.
+    /// Moves as many held tickets to a new lease as it may have.
     fn move_some(&mut self, now: Micros, name: &Name, lease: LeaseId, fresh: LeaseId) {
         let desk = self.desk(name);
         let Some(old) = desk.leases.get_mut(&lease) else { return };
@@ -138,7 +113,7 @@ impl Session {
         new.proved_at = old.proved_at;
         new.by_ticket = true;
         new.due = Some(now);
-        while new.held.len() < MOST_MOVED
+        while new.held.len() < Batch::MOST_UNDER_A_LEASE
             && let Some(ticket) = old.held.pop_first()
         {
             new.held.insert(ticket);
@@ -174,7 +149,7 @@ impl Session {
         let draw = self.draw();
         let config = self.config.clone();
         let Some(of) = self.desk(heard.name).leases.get_mut(&lease) else { return };
-        of.by_ticket = of.is_apart;
+        of.by_ticket = false;
         let length = valid_for.unwrap_or(of.ttl);
         // A lease that is valid for less than its ttl is worth as much as one that was renewed that
         // much earlier.
@@ -186,35 +161,21 @@ impl Session {
         }
     }
 
-    /// Renews the ticket by name, because somebody asks for its permit. The answer tells who asks.
-    pub(super) fn look_what_is_asked(&mut self, now: Micros, ticket: Ticket) {
-        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let desk = self.desk(&name);
-        let Some(lease) = desk.records.get(&ticket).map(|record| record.lease) else { return };
-        let held = desk.leases.get_mut(&lease).filter(|of| of.held.contains(&ticket));
-        if let Some(of) = held {
-            of.unproved.insert(ticket);
-            self.look_at(now, &name);
-        }
-    }
-
     fn is_unproved(&mut self, name: &Name, ticket: Ticket) -> bool {
         let desk = self.desk(name);
         desk.leases.values().any(|lease| lease.unproved.contains(&ticket))
     }
 
-    pub(super) fn places_are_renewed(&mut self, at: Micros, name: &Name) {
+    pub(super) fn places_are_renewed(&mut self, at: Micros, name: &Name, lease: LeaseId) {
         let due = at + self.config.waiter_ttl / 3;
-        let desk = self.desk(name);
-        if !desk.places.is_empty() {
-            desk.waiters_due = Some(desk.waiters_due.map_or(due, |earlier| earlier.min(due)));
-        }
+        let places = self.desk(name).places.get_mut(&lease);
+        places.into_iter().for_each(|places| places.renew_by(due));
     }
 
-    /// Lets each waiting ticket ask anew, because the store has other places of this client than
-    /// the session believes. The answers tell whether the tickets hold or wait.
-    pub(super) fn look_at_all_places(&mut self, name: &Name) {
+    /// Lets each ticket that waits under this lease ask anew, because the store has other places
+    /// there than the session believes. The answers tell whether the tickets hold or wait.
+    pub(super) fn look_at_places(&mut self, name: &Name, lease: LeaseId) {
         let desk = self.desk(name);
-        desk.waiting().into_iter().for_each(|ticket| desk.send_again(ticket));
+        desk.waiting_under(lease).into_iter().for_each(|ticket| desk.send_again(ticket));
     }
 }

@@ -27,7 +27,7 @@ impl Sent {
     pub(super) fn changes_leases(&self) -> bool {
         let is_renewal = |item: &BatchPart| {
             use BatchPart::{Lease, OneOff, Places, Proof, Tickets};
-            matches!(item, Lease { .. } | Tickets { .. } | Proof { .. } | Places | OneOff(_))
+            matches!(item, Lease { .. } | Tickets { .. } | Proof { .. } | Places(_) | OneOff(_))
         };
         !self.items.iter().all(is_renewal)
     }
@@ -56,8 +56,8 @@ pub(super) enum BatchPart {
         lease: LeaseId,
         ticket: Ticket,
     },
-    /// A renewal of all places in line.
-    Places,
+    /// A renewal of the places in line of one series, which stand under this lease.
+    Places(LeaseId),
     Acquire(Ticket),
     Attach(Ticket, LeaseId),
     Release(Ticket, Option<Slots>),

@@ -15,6 +15,9 @@ use crate::{
 /// The most names that keep their series while the program uses none of their permits.
 const MOST_KEPT: usize = 1024;
 
+/// The most tickets of a series. The numbers above it are no tickets'.
+const MOST_DRAWN: u32 = (u32::MAX >> 1) - 1;
+
 /// The lease that permits of one ttl share at one name, and the last number drawn from its series.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct SharedLease {
@@ -32,7 +35,7 @@ impl SharedLease {
 
     /// Draws the next ticket. If the series is used up, a new one begins.
     pub(super) fn draw(&mut self, source: &mut TicketSource) -> Ticket {
-        if self.last == u32::MAX {
+        if self.last == MOST_DRAWN {
             *self = Self::new(source.lease());
         }
         self.last += 1;
@@ -87,10 +90,10 @@ mod tests {
     fn a_series_that_is_used_up_is_followed_by_another() {
         let mut source = TicketSource::new(Inbox(7 << 64));
         let mut shared = SharedLease::new(source.lease());
-        shared.last = u32::MAX - 1;
+        shared.last = MOST_DRAWN - 1;
         let last = shared.draw(&mut source);
         let next = shared.draw(&mut source);
-        assert_eq!((last.number(), next.number()), (u32::MAX, 1));
+        assert_eq!((last.number(), next.number()), (MOST_DRAWN, 1));
         assert_ne!(last.series(), next.series());
     }
 

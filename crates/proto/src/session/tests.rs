@@ -2,7 +2,6 @@
 
 mod ahead;
 mod alarms;
-mod asking;
 mod attach;
 mod causes;
 mod cost;
@@ -15,7 +14,7 @@ mod series;
 mod silence;
 mod wakeups;
 
-use std::format;
+use std::{format, vec::Vec};
 
 use self::net::{Fate, Net};
 use crate::{
@@ -193,5 +192,9 @@ fn granted(ticket: Ticket, fence: u64) -> Wakeup {
 }
 
 fn replies(reply: Reply) -> Replies {
-    Replies { now: 0, replies: [reply].into(), backlog: false, look_in: None }
+    all([reply].into())
+}
+
+fn all(replies: Vec<Reply>) -> Replies {
+    Replies { now: 0, replies, backlog: false, look_in: None }
 }

@@ -1,10 +1,11 @@
 //! The tickets of a session: under which name and lease each is filed, and when the session has to
 //! look at it.
 
-use super::{Session, event::Event, record::Record, series::SharedLease};
+use super::{Session, event::Event, lease::LeaseDesk, record::Record, series::SharedLease};
 use crate::{
     id::{LeaseId, Ticket},
     name::Name,
+    request::Batch,
     time::Micros,
 };
 
@@ -17,6 +18,10 @@ impl Session {
         desk.make_room_for_series(ttl);
         let shared =
             desk.shared_leases.get_or_insert_with(ttl, || SharedLease::new(source.lease()));
+        let is_full = |of: &LeaseDesk| of.users as usize >= Batch::MOST_UNDER_A_LEASE;
+        if desk.leases.get(&shared.lease).is_some_and(|of| is_full(of)) {
+            *shared = SharedLease::new(source.lease());
+        }
         let ticket = shared.draw(source);
         let lease = shared.lease;
         desk.lease(lease, ttl);

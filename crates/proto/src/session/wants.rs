@@ -88,18 +88,14 @@ impl Session {
     }
 
     /// Sends a request of any other kind about a name. With `as_nobody` the request carries no
-    /// inbox, like an operator's. If the request asks a holder to hand over, the session draws the
-    /// lease under which the ledger puts the ticket.
+    /// inbox, like an operator's.
     pub fn one_off(
         &mut self,
         now: Micros,
         name: &Name,
-        mut request: Request,
+        request: Request,
         as_nobody: bool,
     ) -> OneOffId {
-        if let Request::AskHolder(asked) = &mut request {
-            asked.lease = self.source.lease();
-        }
         self.last_one_off += 1;
         let id = OneOffId(self.last_one_off);
         self.desk(name).one_offs.push_back((id, request, as_nobody));

@@ -36,10 +36,8 @@ fn want(ticket: u128, permits: u32) -> Acquire {
         limit: None,
         enqueue: Enqueue::No,
         priority: Priority::default(),
-        lease: LeaseId(ticket),
         ttl: TTL,
         margin: UNBOUNDED,
-        waiter_lease: LeaseId(!ticket),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),
@@ -85,6 +83,7 @@ impl Client {
     fn ballot(&self) -> Ballot {
         Ballot {
             want: want(self.ticket, self.permits),
+            lease: LeaseId(self.ticket),
             slots: self.slots.as_deref().map(set),
             fence: self.fence,
             tries: self.tries,

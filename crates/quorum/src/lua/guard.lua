@@ -1,85 +1,56 @@
--- guard: keeps a node that may have forgotten leases from admitting anybody until the last of them
---   has ended.
--- keys   records order marker
--- args   guard how
--- reply  guard
--- cost   one INFO, one HMGET; one HSET while guarded; one PTTL, and PEXPIRE when half of the
---        marker's life is over
+-- The restart guard: a node that may have forgotten leases votes for nothing until the last of them
+-- has ended.
 --
--- guard: for how long the node is to abstain, 0 for not at all. A ttl may be four fifths of it.
--- how: `go`; `new` if no node has a marker; or `look`, which only reads the marker.
---
--- The marker is a hash. run: the run of the server that wrote it. guard: as above. left: how much
--- of the guard is left. wall: when left was counted. Each call counts at most a fifth of the guard
--- as passed, so that one step of the clock does no harm.
+-- The marker of a node is a hash. run: the run of the server that wrote it. guard: the length of
+-- the guard. left: how much of it is left. wall: when left was counted. Each call counts at most a
+-- fifth of the guard as passed, so that one step of the clock does no harm.
 
-local marker = KEYS[3]
-local DAY = 86400000
+-- For how long this node is still to abstain.
+local guard_left = 0
 
-ledger.most_requests = 140
-ledger.growing = { take = true, set = true, guard = true, state = true }
-ledger.guard_left = 0
-
-function ledger.keep_marker(guard)
-  local life = max(DAY, floor(guard / 500))
-  if call('pttl', marker) < life / 2 then call('pexpire', marker, format('%d', life)) end
+local function write_marker(run, guard, left)
+  guard_left = max(left, 0)
+  marker_fields =
+    { 'run', run, 'guard', words(guard), 'left', words(guard_left), 'wall', words(now) }
 end
 
-function ledger.write_marker(run, guard, left)
-  ledger.guard_left = max(left, 0)
-  call('hset', marker, 'run', run, 'guard', format('%d', guard), 'left',
-    format('%d', ledger.guard_left), 'wall', format('%d', now))
-  ledger.keep_marker(guard)
-end
-
-function ledger.read_marker()
+local function read_marker()
   local found = call('hmget', marker, 'run', 'guard', 'left', 'wall')
   return { run = found[1], guard = tonumber(found[2] or 0), left = tonumber(found[3] or 0),
     wall = tonumber(found[4] or 0) }
 end
 
--- If no node has a marker, the nodes are new to the store. Only leases from before the start of
--- this server's run could have been forgotten, so the guard counts from that start.
-function ledger.begin_guard(run, guard, is_new, uptime)
-  ledger.write_marker(run, guard, is_new and guard - uptime * 1000000 or guard)
-end
-
-function ledger.go_on_with(found)
-  if found.left == 0 then return ledger.keep_marker(found.guard) end
-  local passed = min(max(now - found.wall, 0), floor(found.guard / 5))
-  ledger.write_marker(found.run, found.guard, found.left - passed)
-end
-
-function ledger.guard(guard, how)
+-- guard GUARD HOW. GUARD is the length of the guard, 0 for none. A ttl may be four fifths of it.
+-- HOW is `go`; `new` if no node has a marker; or `look`, which only reads the marker.
+local function guard_line(text)
+  local guard, how = match(text, '^(%d+) (%a+)$')
+  guard = number(guard, 0, MAX_TTL * 2, 'the guard')
   local info = call('info', 'server')
-  local run, uptime = match(info, 'run_id:(%x+)'),
-    tonumber(match(info, 'uptime_in_seconds:(%d+)') or 0)
-  local found = ledger.read_marker()
+  local run = match(info, 'run_id:(%x+)')
+  local uptime = tonumber(match(info, 'uptime_in_seconds:(%d+)') or 0) * SECOND
+  local found = read_marker()
+  -- A server that hides its run may have been started again at any time, so it always abstains.
+  local is_same = run and found.run == run
+  run = run or '-'
   if how == 'look' then
-    return format('guard %s %s %d 0', run or '-',
-      found.run and (found.run == run and 'same' or 'other') or 'none', found.guard)
+    return words('guard', run, found.run and (is_same and 'same' or 'other') or 'none',
+      found.guard, 0)
   end
   if found.run and found.guard ~= guard then
-    ledger.guard_left = max(found.left, 1)
-    return format('guard %s differs %d %d', run or '-', found.guard, ledger.guard_left)
+    guard_left = max(found.left, 1)
+    return words('guard', run, 'differs', found.guard, guard_left)
   end
-  if guard > 0 and found.run == run then
-    ledger.go_on_with(found)
-  elseif guard > 0 then
-    ledger.begin_guard(run or '-', guard, how == 'new' and not found.run, uptime)
+  if guard > 0 then
+    -- In milliseconds: a day, or twice the guard.
+    marker_life = max(DAY, guard * 2) / 1000
+    if not is_same then
+      -- If no node has a marker, the nodes are new to the store. Then this node can have forgotten
+      -- only leases from before this run of its server.
+      write_marker(run, guard, how == 'new' and not found.run and guard - uptime or guard)
+    elseif found.left > 0 then
+      local passed = min(max(now - found.wall, 0), floor(guard / 5))
+      write_marker(run, guard, found.left - passed)
+    end
   end
-  return format('guard %s same %d %d', run or '-', guard, ledger.guard_left)
-end
-
-ledger.operations.guard = function(text)
-  local guard, how = match(text, '^(%d+) (%a+)$')
-  if not guard then ledger.refuse('SEINPAALARGUMENT', 'guard cannot be read') end
-  guard = ledger.number(guard, 0, MAX_TTL * 2, 'the guard')
-  return function()
-    -- The fences of a name that was forgotten were not greater than the clock was then.
-    if ledger.is_fresh then head.fence = max(head.fence, now - 1) end
-    local answer = ledger.guard(guard, how)
-    guarded_for = ledger.guard_left
-    return answer
-  end
+  return words('guard', run, 'same', guard, guard_left)
 end

@@ -26,15 +26,13 @@ fn held() -> HeldGrant {
         limit: None,
         enqueue: Enqueue::No,
         priority: Priority::default(),
-        lease: LEASE,
         ttl: 30 * SECOND,
         margin: SECOND,
-        waiter_lease: LeaseId(3),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),
     };
-    HeldGrant { want, slots: Slots::range(0, 1), fence: 7 }
+    HeldGrant { want, lease: LEASE, slots: Slots::range(0, 1), fence: 7 }
 }
 
 /// A renewal, and the answer of a majority by which the ticket has not ended.
@@ -43,7 +41,6 @@ fn renewal(whom: Whom) -> (Request, Reply) {
         fence: Fence(7),
         slots: Slots::range(0, 1),
         names: SlotNames::none(),
-        asks: Vec::new(),
     };
     let reply = match whom {
         Whom::All { .. } => Reply::Renewed { valid_for: None },

@@ -13,10 +13,7 @@ use super::{
     hash_slots::{HashSlotMap, NodeAddress},
     node::ClusterNode,
 };
-use crate::{
-    link::RESPONSE_TIMEOUT,
-    server::{LookedAt, ServerKind},
-};
+use crate::link::RESPONSE_TIMEOUT;
 use seinpaal_store::StoreError;
 
 /// How long one node may take to show its map, since other nodes know the map as well.
@@ -85,7 +82,8 @@ impl ClusterLinks {
         let slow = || self.trouble("has a node that does not answer");
         let is_first = self.looks.load(Ordering::Relaxed) == 0;
         if is_first {
-            self.greet(&node).await?;
+            let reading = node.command_link().await?.reading;
+            self.first_reading.get_or_init(|| reading);
         }
         let mut hash_slots = redis::cmd("CLUSTER");
         hash_slots.arg("SLOTS");
@@ -96,14 +94,6 @@ impl ClusterLinks {
             .map_err(|_| slow())??;
         let map = HashSlotMap::parse(&answer, address);
         map.ok_or_else(|| self.trouble("has a node that does not answer with its hash slots"))
-    }
-
-    async fn greet(&self, node: &ClusterNode) -> Result<(), StoreError> {
-        let shown = self.url.to_string();
-        let (kind, options) = (ServerKind::Cluster, &self.url.options);
-        let look = node.look(&LookedAt::new(&shown, kind, &self.keys, self.inbox, options)).await?;
-        self.first_look.get_or_init(|| look);
-        Ok(())
     }
 
     fn take_map(&self, map: HashSlotMap) {

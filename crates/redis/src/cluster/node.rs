@@ -29,10 +29,9 @@ use crate::{
     link::LastHeard,
     replicas::{self, Replicas},
     script::Scripts,
-    server::{self, LookedAt, ServerFindings},
     transport::{CommandAnswer, Commands},
 };
-use seinpaal_store::{Certainty, StoreError, StoreErrorKind, url::RedisUrl};
+use seinpaal_store::{Certainty, Reading, StoreError, StoreErrorKind, url::RedisUrl};
 
 /// The outcome of a task.
 pub(super) enum TaskEnd {
@@ -102,7 +101,9 @@ struct LinkPlace {
 #[derive(Clone)]
 pub(super) struct NodeLink {
     id: u64,
-    connection: Commands,
+    pub(super) connection: Commands,
+    /// The node's clock when the link was opened.
+    pub(super) reading: Reading,
     heard: Arc<LastHeard>,
     replicas: Arc<Replicas>,
 }
@@ -140,9 +141,8 @@ impl ClusterNode {
         &self.address
     }
 
-    /// The node's address, for people.
-    pub(super) fn shown(&self) -> String {
-        self.url.to_string()
+    pub(super) fn url(&self) -> &RedisUrl {
+        &self.url
     }
 
     /// Runs one plain command.
@@ -157,18 +157,6 @@ impl ClusterNode {
         })
     }
 
-    /// Looks at the node: whether it can be used, what its clock shows, and what advice there is.
-    pub(super) async fn look(&self, subject: &LookedAt<'_>) -> Result<ServerFindings, StoreError> {
-        let mut link = self.command_link().await?;
-        match server::look(&mut link.connection, subject).await {
-            Ok(look) => look,
-            Err(failed) => {
-                self.lose_commands(link.id).await;
-                Err(error::of_connecting(&failed, &self.url.to_string()))
-            }
-        }
-    }
-
     /// Runs a script. It is sent a second time only if the node did not know the script, because
     /// then nothing was executed.
     async fn evaluate(self: &Arc<Self>, call: &ScriptCall, asking: bool) -> TaskEnd {
@@ -177,6 +165,8 @@ impl ClusterNode {
             Err(error) => return unsent(error),
         };
         // The hash slot is on its way to this node, which does not know yet who listens there.
+        let moving = asking.then(|| call.to_the_next_node());
+        let call = moving.as_ref().unwrap_or(call);
         let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
         let mut answer = link.send(call.evalsha(scripts), call.room, asking).await;
         if is_missing_script(&answer) {

@@ -23,7 +23,7 @@ fn silent() -> (TcpListener, Arc<ClusterLinks>) {
     let Ok(StoreUrl::Cluster(url)) = StoreUrl::parse(&url) else { panic!("the URL of a cluster") };
     let keys = Keys::new("seinpaal:").unwrap();
     let (news, _) = mpsc::unbounded_channel();
-    let options = ClusterOptions { url, keys, inbox: Inbox(1), news, mutations: Vec::new() };
+    let options = ClusterOptions { url, keys, inbox: Inbox(1), news, edit: None };
     (listener, Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone())))
 }
 

@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use super::{Arc, Connection, ConnectionState, Status, keep, run_script};
+use super::{Arc, Connection, ConnectionState, Status, keep};
 use crate::{link::ConnectOptions, node::Script};
 use seinpaal_store::StoreError;
 
@@ -49,10 +49,6 @@ impl Connection {
     ) -> Result<Value, StoreError> {
         let mut evalsha = redis::cmd("EVALSHA");
         evalsha.arg(&script.hash).arg(keys.len()).arg(keys).arg(arguments);
-        let (id, mut link) = self.shared.link().await?;
-        let source = || script.source.clone();
-        let answer = run_script(&mut link, &evalsha, source, room).await;
-        self.shared.note(&link, &answer);
-        self.shared.judge(id, answer)
+        Ok(self.run(&evalsha, &script.source, room).await?.0)
     }
 }

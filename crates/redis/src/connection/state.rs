@@ -9,7 +9,7 @@ use std::{
 };
 
 use redis::{ServerError, Value};
-use seinpaal_store::{Advice, StoreError, StoreErrorKind, url::RedisAddress};
+use seinpaal_store::{StoreError, url::RedisAddress};
 use tokio::{
     sync::{Notify, watch},
     time::timeout,
@@ -21,8 +21,7 @@ use crate::{
     error,
     link::{ConnectOptions, Link, OnLoss, RESPONSE_TIMEOUT},
     sentinel::SentinelListeners,
-    server,
-    transport::CommandAnswer,
+    transport::{CallError, CommandAnswer},
 };
 
 /// The state that the connection, its keeper and its links share.
@@ -87,15 +86,11 @@ impl ConnectionState {
     /// Takes note that the server has moved to this address. A link to another address is given up,
     /// an attempt under way begins again, and the next attempt comes soon.
     pub(super) fn has_moved(&self, address: &RedisAddress) {
-        let is_elsewhere = |link: &Link| link.site.address != *address;
+        let is_elsewhere = |link: &Link| link.server.url.address != *address;
         let old = self.status.borrow().link().filter(|(_, link)| is_elsewhere(link)).map(|up| up.0);
         old.inspect(|id| self.leave(*id));
         self.moves.send_replace(());
         self.hurry.notify_one();
-    }
-
-    pub(super) fn advice(&self) -> Vec<Advice> {
-        self.status.borrow().link().map_or_else(Vec::new, |(_, link)| link.site.advice.clone())
     }
 
     /// Gives up this link, which is broken or has not answered in time. A newer link stays.
@@ -185,11 +180,14 @@ impl ConnectionState {
                 }
                 Ok(value)
             }
-            Err(failed) => {
-                self.lose(id);
-                Err(error::of_call(&failed, &self.options.shown()))
-            }
+            Err(failed) => Err(self.not_answered(id, &failed)),
         }
+    }
+
+    /// Gives up a link on which a call was not answered, and returns the error.
+    pub(super) fn not_answered(&self, id: u64, failed: &CallError) -> StoreError {
+        self.lose(id);
+        error::of_call(failed, &self.options.shown())
     }
 
     /// Gives up a link to a server that was demoted. The next link may lead to another server at
@@ -198,24 +196,6 @@ impl ConnectionState {
         if refused.code() == "READONLY" {
             self.leave(id);
         }
-    }
-
-    /// Names the right that a user lacks. A script that was stopped for lack of a right does not
-    /// always say at which command.
-    pub(super) async fn with_the_right_named(
-        &self,
-        error: StoreError,
-        link: &mut Link,
-    ) -> StoreError {
-        if error.kind() != StoreErrorKind::Forbidden {
-            return error;
-        }
-        let shown = self.options.shown();
-        let missing =
-            server::missing_right(&mut link.commands, &self.options.subject(&shown)).await;
-        let Some(named) = missing else { return error };
-        let message = format!("{named} (it said: {error})");
-        StoreError::new(error.kind(), error.certainty(), message)
     }
 
     /// Takes note of an answer to a script. It shows that the server is well, even if it is a

@@ -40,10 +40,10 @@ impl ConnectionState {
         // The number is noted now, so that replicas that go away before the first grant are an
         // outage and not a mistake in the URL.
         let replicated = self.options.endpoint.options().replicated;
-        if link.site.replicas.connected >= replicated && replicated.is_some() {
+        if link.server.connected_replicas >= replicated && replicated.is_some() {
             self.had_replicas.store(true, Ordering::Relaxed);
         }
-        let reading = link.site.reading;
+        let reading = link.server.reading;
         self.status.send_replace(Status::Up(id, link));
         Ok(reading)
     }

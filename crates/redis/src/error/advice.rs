@@ -9,6 +9,8 @@ use crate::transport::TransportFault;
 
 pub(super) const SLOW: &str = "it does not answer: check host, port and firewall, and whether it speaks TLS (rediss://) or not, \
                     or raise connect-timeout";
+pub(super) const SPEAKS_OTHER: &str =
+    "the program that listens there does not speak the Redis protocol: check host and port";
 
 /// The kind of an error, and what to do about it.
 pub(super) struct ErrorAdvice(pub(super) StoreErrorKind, pub(super) String);
@@ -31,6 +33,7 @@ pub(super) fn of_fault(fault: &TransportFault) -> ErrorAdvice {
         TransportFault::SpeaksTls => {
             say(Misconfigured, "the server wants TLS: write rediss:// in the store URL")
         }
+        TransportFault::SpeaksOther => say(Misconfigured, SPEAKS_OTHER),
         TransportFault::TooLarge(most) => ErrorAdvice(
             Misconfigured,
             format!(

@@ -10,7 +10,7 @@ use seinpaal_proto::{
     },
 };
 
-use crate::script::double;
+use super::words::double;
 use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 
 /// Lua's numbers are exact up to here. No item and no time is beyond it.

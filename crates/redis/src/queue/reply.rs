@@ -9,23 +9,23 @@ use seinpaal_proto::{
     },
 };
 
-use super::straight;
-use crate::reply::{ReplyWords, unreadable};
+use super::{straight, words::ReplyWords};
+use crate::decode::unreadable;
 use seinpaal_store::StoreError;
 
 /// Reads the answer to these requests.
 pub(super) fn parse(answer: Value, requests: &[Request]) -> Result<Replies, StoreError> {
     if straight::is_straight(&answer) {
-        return straight::read(&answer, requests).ok_or_else(|| unreadable("queue", &answer));
+        return straight::read(&answer, requests).ok_or_else(|| unreadable(&answer));
     }
-    let Value::Array(mut answers) = answer else { return Err(unreadable("queue", &answer)) };
+    let Value::Array(mut answers) = answer else { return Err(unreadable(&answer)) };
     let done = answers.first().and_then(done_of);
     let (Some(done), true) = (done, answers.len() == requests.len() + 1) else {
-        return Err(unreadable("queue", &Value::Array(answers)));
+        return Err(unreadable(&Value::Array(answers)));
     };
     let mut replies = Vec::with_capacity(requests.len());
     for (answer, request) in answers.drain(1..).zip(requests) {
-        replies.push(reply(answer, request).map_err(|unread| unreadable("queue", &unread))?);
+        replies.push(reply(answer, request).map_err(|unread| unreadable(&unread))?);
     }
     Ok(Replies { replies, ..done })
 }

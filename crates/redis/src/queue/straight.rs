@@ -9,7 +9,7 @@ use seinpaal_proto::{
     time::UNBOUNDED,
 };
 
-use crate::reply::exact;
+use super::words::exact;
 
 /// Returns whether an answer is one of the straight path. Any other answer is a list that begins
 /// with a word.
@@ -93,7 +93,7 @@ fn item(told: &[u8], payload: &[u8]) -> Option<Popped> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::double;
+    use crate::queue::words::double;
     use seinpaal_proto::queue::Pop;
 
     fn finish() -> Request {

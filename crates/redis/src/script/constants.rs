@@ -86,38 +86,3 @@ fn in_an_expression(value: &str) -> Cow<'_, str> {
     let is_of_many = is_sum(value) && value.contains(['+', '-', ' ']);
     if is_of_many { format!("({value})").into() } else { value.into() }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{super::*, *};
-
-    #[test]
-    fn a_constant_stands_where_its_name_did_and_its_line_is_gone() {
-        let script = "local MOST, WHO = 2 + 3, '--' -- said\nreturn x * MOST .. WHO .. MOST_OF";
-        assert_eq!(written(script), "return x * (2 + 3) .. '--' .. MOST_OF");
-    }
-
-    #[test]
-    fn what_is_worked_out_or_a_table_stays_a_local() {
-        for script in
-            ["local MOST = given or 64\n", "local ALL = { s = 1 }\n", "local a, B = 1, 2\n"]
-        {
-            assert_eq!(written(script), script);
-        }
-    }
-
-    /// If a script had two values for a name, the later value would also be written where the
-    /// earlier one was meant.
-    #[test]
-    fn no_script_says_a_constant_twice() {
-        let names = SCRIPTS.iter().map(|row| [FORMS, OVER, LEAN, GUARD, row.source].concat());
-        for script in names.chain([QUEUE.to_owned()]) {
-            let script = [Wire::Single.piece(), &script].concat();
-            let mut names: Vec<_> =
-                script.lines().filter_map(constants_of).flatten().map(|(name, _)| name).collect();
-            names.sort_unstable();
-            let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
-            assert!(names.len() > 40 && twice.is_empty(), "{twice:?}");
-        }
-    }
-}

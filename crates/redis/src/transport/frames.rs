@@ -75,6 +75,11 @@ impl Frames {
         Ok(seen)
     }
 
+    /// Returns whether an answer or a push came in whole.
+    pub(super) fn has_answered(&self) -> bool {
+        self.whole > 0
+    }
+
     fn begin(&mut self, kind: u8) -> Result<usize, Stop> {
         // The bytes that stand for types in RESP2 and RESP3.
         if !b"+-:_,#($!=*~>%|".contains(&kind) {

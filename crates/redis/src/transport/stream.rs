@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use redis::ProtocolVersion;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
@@ -24,14 +25,30 @@ const TLS_ALERT: u8 = 0x15;
 
 pub(super) struct Stream {
     socket: Box<dyn Socket>,
+    hello: LibraryHello,
     frames: Frames,
     watched: Arc<WatchedStream>,
 }
 
+/// The library begins RESP3 with a `HELLO` of its own, waits for the answer and drops it. That would
+/// be a round trip for nothing, since our greeting has a `HELLO` as well. So the library's goes
+/// nowhere, and is answered from here.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum LibraryHello {
+    Expected,
+    Asked,
+    Over,
+}
+
 impl Stream {
-    pub(super) async fn open(url: &RedisUrl) -> CommandAnswer<(Self, Arc<WatchedStream>)> {
+    pub(super) async fn open(
+        url: &RedisUrl,
+        protocol: ProtocolVersion,
+    ) -> CommandAnswer<(Self, Arc<WatchedStream>)> {
         let (socket, watched) = (dial(url).await?, Arc::<WatchedStream>::default());
-        Ok((Self { socket, frames: Frames::default(), watched: watched.clone() }, watched))
+        let hello =
+            if protocol.supports_resp3() { LibraryHello::Expected } else { LibraryHello::Over };
+        Ok((Self { socket, hello, frames: Frames::default(), watched: watched.clone() }, watched))
     }
 
     /// Checks the bytes that came in. An error ends the connection.
@@ -53,7 +70,11 @@ impl Stream {
                 self.watched.note(TransportFault::SpeaksTls);
                 Err(io::Error::new(io::ErrorKind::InvalidData, "TLS where none was wanted"))
             }
-            // The parser also refuses these bytes, and its error says more.
+            Err(Stop::Foreign(_)) if !self.frames.has_answered() => {
+                self.watched.note(TransportFault::SpeaksOther);
+                Err(io::Error::new(io::ErrorKind::InvalidData, "another protocol"))
+            }
+            // The parser refuses these bytes as well.
             Err(Stop::Foreign(_)) => Ok(()),
         }
     }
@@ -69,6 +90,11 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.hello == LibraryHello::Asked {
+            self.hello = LibraryHello::Over;
+            buffer.put_slice(b"+OK\r\n");
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         if let Err(error) = ready!(Pin::new(&mut self.socket).poll_read(cx, buffer)) {
             self.note(&error);
@@ -99,6 +125,10 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.hello == LibraryHello::Expected {
+            self.hello = LibraryHello::Asked;
+            return Poll::Ready(Ok(bytes.len()));
+        }
         or_too_late(Pin::new(&mut self.socket).poll_write(cx, bytes), bytes.len())
     }
 

@@ -42,12 +42,6 @@ impl WatchedStream {
         locked(&self.fault).get_or_insert(fault);
     }
 
-    /// Forgets the faults that were noted before the server accepted the login, because some
-    /// commands of the login need not succeed.
-    pub(super) fn is_open(&self) {
-        locked(&self.fault).take();
-    }
-
     /// The error with its cause. A fault that was seen here says more than the end of a connection.
     pub(super) fn explain(&self, error: RedisError) -> CallError {
         match &*locked(&self.fault) {

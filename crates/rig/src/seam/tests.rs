@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use seinpaal_proto::{
-    Acquire, Enqueue, Kind, LeaseId, Permits, Priority, Reply, Request, Ticket, time::UNBOUNDED,
+    Acquire, Enqueue, Kind, Permits, Priority, Reply, Request, Ticket, time::UNBOUNDED,
 };
 use seinpaal_store::{Certainty, StoreErrorKind, memory::MemoryHub, memory::MemoryStore};
 use tokio::time::{Instant, timeout};
@@ -29,10 +29,8 @@ fn acquire(ticket: u128, enqueue: Enqueue) -> Request {
         limit: None,
         enqueue,
         priority: Priority::default(),
-        lease: LeaseId(1),
         ttl: 30_000_000,
         margin: UNBOUNDED,
-        waiter_lease: LeaseId(2),
         waiter_ttl: 30_000_000,
         not_after: None,
         about: String::new(),

@@ -13,8 +13,8 @@ use seinpaal::{
     },
 };
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
-    Priority, Reply, Request, Ticket, time::SECOND,
+    Acquire, Batch, Enqueue, Inbox, Kind, Limit, LimitRule, Name, OnMismatch, Permits, Priority,
+    Reply, Request, Series, Ticket, time::SECOND,
 };
 use tokio::{sync::mpsc, task::JoinSet};
 
@@ -147,29 +147,33 @@ fn is_fine(reply: &Reply) -> bool {
     matches!(reply, Reply::Granted(_) | Reply::Queued { .. } | Reply::Released { .. })
 }
 
-/// One lease for all tickets, as a session has it. No ticket ends while this runs.
-fn acquire(ticket: u32, limit: u32) -> Request {
+/// As many tickets to a series, and so to a lease, as a session has.
+fn nth(number: u32) -> Ticket {
+    let most = Batch::MOST_UNDER_A_LEASE as u32;
+    Series(u128::from(1 + number / most) << 32).ticket(1 + number % most)
+}
+
+/// No ticket ends while this runs.
+fn acquire(number: u32, limit: u32) -> Request {
     let limit = Limit::new(limit).expect("a limit");
     Request::Acquire(Acquire {
-        ticket: Ticket(ticket.into()),
+        ticket: nth(number),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
         wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId(1),
         ttl: 600 * SECOND,
         margin: 150 * SECOND,
-        waiter_lease: LeaseId(2),
         waiter_ttl: 600 * SECOND,
         not_after: None,
         about: String::new(),
     })
 }
 
-fn release(ticket: u32) -> Request {
-    Request::Release { ticket: Ticket(ticket.into()), slots: None }
+fn release(number: u32) -> Request {
+    Request::Release { ticket: nth(number), slots: None }
 }
 
 impl Place<'_> {

@@ -3,7 +3,6 @@
 use std::{future::Future, pin::pin, time::Duration};
 
 use futures_util::future::{Either, select, select_all};
-use seinpaal_proto::HandOverAsk;
 
 use crate::{
     error::ReleaseError,
@@ -95,23 +94,6 @@ impl PermitSet {
             return std::future::pending().await;
         }
         select_all(self.permits.iter().map(|permit| Box::pin(permit.lost()))).await.0
-    }
-
-    /// Waits until another client asks that one of the permits be handed over. Returns the permit
-    /// and the ask, which names its maker and the reason. See [`Permit::asked`].
-    ///
-    /// # Cancel safety
-    /// Yes: no ask is lost.
-    ///
-    /// # Examples
-    /// See [`Permit::asked`].
-    pub async fn asked(&self) -> (&Permit, HandOverAsk) {
-        if self.permits.is_empty() {
-            return std::future::pending().await;
-        }
-        let asked = self.permits.iter().map(|permit| Box::pin(permit.asked()));
-        let (ask, at, _) = select_all(asked).await;
-        (&self.permits[at], ask)
     }
 
     /// Runs `work` for as long as all permits are held. Drops `work` when one is lost.

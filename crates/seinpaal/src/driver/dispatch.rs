@@ -191,7 +191,6 @@ impl Driver {
             Event::Danger { ticket } => {
                 self.on_grant(ticket, |grant| grant.set(PermitState::Danger));
             }
-            Event::Asked { ticket, ask } => self.on_grant(ticket, |grant| grant.hear(ask)),
             Event::Lost { ticket, loss } => self.lost(ticket, loss),
             Event::Refused { ticket, refusal } => self.refused(now, ticket, refusal),
             Event::Released { ticket, was_held, given, .. } => {

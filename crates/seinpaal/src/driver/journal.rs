@@ -28,10 +28,6 @@ pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
         Event::Danger { ticket } => {
             tracing::warn!(target: "seinpaal", name = name(), %ticket, "danger");
         }
-        Event::Asked { ticket, ask } => {
-            let (by, reason) = (ask.by(), ask.reason());
-            tracing::info!(target: "seinpaal", name = name(), %ticket, by, reason, "asked to hand over");
-        }
         Event::Lost { ticket, loss } => {
             tracing::warn!(target: "seinpaal", name = name(), %ticket, ?loss, "lost");
         }
@@ -105,7 +101,6 @@ pub(super) fn ticket_of(event: &Event) -> Option<Ticket> {
         | Event::Acquired { ticket, .. }
         | Event::Renewed { ticket, .. }
         | Event::Danger { ticket }
-        | Event::Asked { ticket, .. }
         | Event::Lost { ticket, .. }
         | Event::Refused { ticket, .. }
         | Event::Released { ticket, .. }

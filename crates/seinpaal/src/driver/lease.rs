@@ -2,16 +2,15 @@
 //! driver writes this, and the holder reads it.
 
 use std::{
-    collections::VecDeque,
     ops::Deref,
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use seinpaal_proto::{Fence, HandOverAsk, Kind, Name, SlotNames, Slots, Ticket};
+use seinpaal_proto::{Fence, Kind, Name, SlotNames, Slots, Ticket};
 use tokio::sync::watch;
 
 use super::figures::HoldFigure;
@@ -130,8 +129,6 @@ pub(crate) struct GrantInHand {
     /// How long the store keeps the grant without a renewal.
     pub(crate) ttl: Duration,
     lease: LeaseInHand,
-    /// The asks to hand over that no caller has fetched yet.
-    asks: OnceLock<watch::Sender<VecDeque<HandOverAsk>>>,
     /// For metrics.
     pub(super) held: HoldFigure,
 }
@@ -154,8 +151,7 @@ impl GrantInHand {
         held: HoldFigure,
     ) -> Self {
         let GrantTerms { ticket, fence, slots, names, limit } = terms;
-        let asks = OnceLock::new();
-        Self { name, kind, ticket, fence, slots, names, limit, ttl, lease, asks, held }
+        Self { name, kind, ticket, fence, slots, names, limit, ttl, lease, held }
     }
 
     /// The name of one of its slots, or `None` if the slots have no names.
@@ -165,38 +161,6 @@ impl GrantInHand {
         }
         let at = self.slots.iter().position(|held| held == slot)?;
         self.names.get(u32::try_from(at).ok()?)
-    }
-
-    fn asks(&self) -> &watch::Sender<VecDeque<HandOverAsk>> {
-        self.asks.get_or_init(watch::Sender::default)
-    }
-
-    /// Adds an ask to hand over.
-    pub(super) fn hear(&self, ask: HandOverAsk) {
-        self.asks().send_modify(|asks| asks.push_back(ask));
-    }
-
-    /// Waits for the oldest ask that no caller has fetched, and returns it. The ask is taken out
-    /// only when it is returned.
-    pub(crate) async fn asked(&self) -> HandOverAsk {
-        let mut news = self.asks().subscribe();
-        loop {
-            // The mark is set before the look at the queue, so that an ask that comes after the
-            // look counts as a change.
-            news.mark_unchanged();
-            let mut next = None;
-            self.asks().send_if_modified(|asks| {
-                // Taking one out is no news for other callers that wait, so this returns `false`
-                // below.
-                next = asks.pop_front();
-                false
-            });
-            if let Some(ask) = next {
-                return ask;
-            }
-            // The wait fails only when the sender is gone, and `self` has the sender.
-            let _ = news.changed().await;
-        }
     }
 }
 

@@ -1,9 +1,8 @@
-//! The state of a permit: held, in danger, lost, or asked for by another client.
+//! The state of a permit: held, in danger or lost.
 
 use std::{future::Future, time::Duration};
 
 use futures_util::future::{Either, select};
-use seinpaal_proto::HandOverAsk;
 use tokio::sync::watch;
 
 use super::Permit;
@@ -106,31 +105,6 @@ impl Permit {
             Either::Left((lost, _)) => Err(lost),
             Either::Right((done, _)) => Ok(done),
         }
-    }
-
-    /// Waits until another client [asks](crate::Semaphore::ask_holder) that the permits be handed
-    /// over, and returns the ask, which names its maker and the reason. The permits stay held, and
-    /// the holder decides. Every ask is returned once, even one that came while no call waited
-    /// here.
-    ///
-    /// # Cancel safety
-    /// Yes: no ask is lost.
-    ///
-    /// # Examples
-    /// ```
-    /// # futures_executor::block_on(async {
-    /// # let seinpaal = seinpaal::Seinpaal::in_memory();
-    /// let gpus = seinpaal.semaphore("gpus");
-    /// let permit = gpus.acquire().await?;
-    /// gpus.ask_holder(permit.ticket(), "eve@build7", "a release is due").await?;
-    /// let ask = permit.asked().await;
-    /// assert_eq!((ask.by(), ask.reason()), ("eve@build7", "a release is due"));
-    /// assert!(permit.is_held());
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
-    pub async fn asked(&self) -> HandOverAsk {
-        let asked = self.parts.iter().map(|part| Box::pin(part.grant.asked()));
-        futures_util::future::select_all(asked).await.0
     }
 
     pub(crate) fn watches(&self) -> Vec<watch::Receiver<PermitState>> {

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use seinpaal_proto::{
-    AskHolder, HandOverAsk, LeaseId, Renew, Reply, Request, Ticket, TicketReply, Whom, time,
-};
+use seinpaal_proto::{LeaseId, Renew, Reply, Request, Ticket, TicketReply, Whom, time};
 
 use super::{Semaphore, misfit};
-use crate::error::{AdminError, BadSetting};
+use crate::error::AdminError;
 
 impl Semaphore {
     /// Ends a lease or a place in line, even of another client. The ticket's client hears so at
@@ -33,39 +31,6 @@ impl Semaphore {
     pub async fn evict(&self, ticket: Ticket) -> Result<(), AdminError> {
         match self.ask(Request::Evict { ticket }, false).await? {
             Reply::Evicted { .. } => Ok(()),
-            Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
-            _ => Err(misfit()),
-        }
-    }
-
-    /// Asks the holder of a ticket to hand over, and tells it who asks and why. The ask ends
-    /// nothing: the holder [hears it](crate::Permit::asked), by its next renewal at the latest, and
-    /// people who look at the name see it. `by` has 1 to 128 bytes and `reason` 1 to 512, without
-    /// control characters. A repeated ask counts once, and the last 8 asks of a grant are kept.
-    ///
-    /// # Cancel safety
-    /// As [`set_limit`](Self::set_limit).
-    ///
-    /// # Errors
-    /// [`AdminError::Waits`] for a ticket that waits. [`AdminError::Unknown`] or
-    /// [`AdminError::Ended`] for a ticket that neither holds nor waits. [`AdminError::Setting`] for
-    /// bad input. [`AdminError::Store`] on a quorum, which cannot do this yet.
-    ///
-    /// # Examples
-    /// See [`Permit::asked`](crate::Permit::asked).
-    pub async fn ask_holder(
-        &self,
-        ticket: Ticket,
-        by: &str,
-        reason: &str,
-    ) -> Result<(), AdminError> {
-        let ask = HandOverAsk::new(by, reason).map_err(BadSetting::Ask)?;
-        // The session replaces this lease with one that it has drawn.
-        let request = AskHolder { ticket, lease: LeaseId::from(ticket), ask };
-        match self.ask(Request::AskHolder(request), true).await? {
-            Reply::Asked { .. } => Ok(()),
-            Reply::Queued { .. } => Err(AdminError::Waits(ticket)),
-            Reply::Ended { cause, .. } => Err(AdminError::Ended(cause.into())),
             Reply::Unknown { .. } => Err(AdminError::Unknown(ticket)),
             _ => Err(misfit()),
         }

@@ -7,10 +7,10 @@ use std::sync::{
 };
 
 use seinpaal::{
-    CommandGroup, Fence, GuardedError, Name, Ticket, Value,
+    CommandGroup, Fence, GuardedError, Name, Value,
     store::{
         GuardedWrite, Store,
-        redis::{RedisStore, TestHooks},
+        redis::{EditLua, RedisStore, TestHooks},
         url::StoreUrl,
     },
 };
@@ -18,7 +18,10 @@ use seinpaal_proto::{Batch, Inbox, Reply, Request, time::SECOND};
 use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
 
-use super::{get, requests::acquisition};
+use super::{
+    get,
+    requests::{self, acquisition},
+};
 
 /// Two clients under a clock of the test's own, of which the first holds and renews nothing.
 struct Late {
@@ -37,15 +40,17 @@ impl Late {
     }
 
     async fn with(mutation: Option<(&str, &str)>) -> Self {
-        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
-        let mutations = Vec::from_iter(mutation);
+        let edit = mutation.map(|(from, to)| {
+            let (from, to) = (from.to_owned(), to.to_owned());
+            Arc::new(move |source: &str| source.replacen(&from, &to, 1)) as EditLua
+        });
         let server = RedisServer::start();
         let now = Arc::new(AtomicU64::new(1_795_000_000_000_000));
         let open = async |inbox| {
             let url = StoreUrl::parse(&server.socket_url("")).unwrap();
             let hooks = TestHooks {
                 now: Some(Arc::clone(&now)),
-                mutations: mutations.clone(),
+                edit: edit.clone(),
                 ..TestHooks::default()
             };
             let (news, _) = mpsc::unbounded_channel();
@@ -65,7 +70,7 @@ impl Late {
         let mut group = CommandGroup::default();
         group.incr("count");
         let name = Name::new("n").unwrap();
-        let write = GuardedWrite { name, held: vec![(Ticket(1), fence)], id, group };
+        let write = GuardedWrite { name, held: vec![(requests::ticket(1), fence)], id, group };
         self.holder.guarded(&write).unwrap().await
     }
 
@@ -130,7 +135,7 @@ async fn a_group_that_arrives_twice_is_applied_once_and_answered_twice() {
     assert_eq!(late.write(7, late.fence).await.unwrap(), first);
     late.write(8, late.fence).await.unwrap();
     assert_eq!(late.write(7, late.fence).await.unwrap(), first);
-    ask(&late.holder, 1, vec![Request::Release { ticket: Ticket(1), slots: None }]).await;
+    ask(&late.holder, 1, vec![Request::Release { ticket: requests::ticket(1), slots: None }]).await;
     assert_eq!(late.write(7, late.fence).await.unwrap(), first, "also after the release");
     assert_eq!(late.count().await.as_deref(), Some("2"));
 }

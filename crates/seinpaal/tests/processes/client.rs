@@ -20,8 +20,8 @@ use seinpaal::{
     },
 };
 use seinpaal_proto::{
-    Acquire, Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch,
-    Permits, Priority, Reply, Request, Ticket, Wakeup, What, time::SECOND,
+    Acquire, Batch, Configure, Enqueue, Inbox, Kind, Limit, LimitRule, Name, OnMismatch, Permits,
+    Priority, Reply, Request, Ticket, Wakeup, What, time::SECOND,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -30,20 +30,24 @@ use tokio::{
 
 use super::queue::Hand;
 
-pub(crate) fn acquire(ticket: u128, limit: u32, waits: bool) -> Request {
+/// The ticket with this number. A small one is the first of a series of its own, so that any client
+/// may ask for it.
+pub(crate) const fn ticket(number: u128) -> Ticket {
+    Ticket(if number >> 32 == 0 { number << 32 | 1 } else { number })
+}
+
+pub(crate) fn acquire(number: u128, limit: u32, waits: bool) -> Request {
     let limit = Limit::new(limit).unwrap();
     Request::Acquire(Acquire {
-        ticket: Ticket(ticket),
+        ticket: ticket(number),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
         wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit, on_mismatch: OnMismatch::Adopt }),
         enqueue: if waits { Enqueue::Yes { max_waiting: None } } else { Enqueue::No },
         priority: Priority::default(),
-        lease: LeaseId(ticket),
         ttl: 600 * SECOND,
         margin: 150 * SECOND,
-        waiter_lease: LeaseId(ticket ^ 1 << 127),
         waiter_ttl: 600 * SECOND,
         not_after: None,
         about: String::new(),
@@ -143,7 +147,7 @@ impl Servant {
             ["hold", name] => self.hold(name).await,
             ["age", name] => self.age(name).await,
             ["release", name, ticket] => {
-                let ticket = Ticket(ticket.parse().unwrap());
+                let ticket = self::ticket(ticket.parse().unwrap());
                 self.ask(name, Request::Release { ticket, slots: None }).await
             }
             ["pause", name] => {

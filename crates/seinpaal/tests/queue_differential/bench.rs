@@ -11,7 +11,7 @@ use std::sync::{
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use seinpaal::store::{
     Store, StoreErrorKind,
-    redis::{RedisStore, TestHooks},
+    redis::{EditLua, RedisStore, TestHooks},
     url::StoreUrl,
 };
 use seinpaal_proto::{
@@ -56,9 +56,11 @@ impl Bench {
     pub(super) async fn on(server: RedisServer, mutation: Option<(&str, &str)>) -> Self {
         let url = StoreUrl::parse(&server.socket_url("")).unwrap();
         let now = Arc::new(AtomicU64::new(START));
-        let mutation = mutation.map(|(from, to)| (from.to_owned(), to.to_owned()));
-        let mutations = Vec::from_iter(mutation);
-        let hooks = TestHooks { now: Some(now.clone()), mutations, ..TestHooks::default() };
+        let edit = mutation.map(|(from, to)| -> EditLua {
+            let (from, to) = (from.to_owned(), to.to_owned());
+            Arc::new(move |files| files.replacen(&from, &to, 1))
+        });
+        let hooks = TestHooks { now: Some(now.clone()), edit, ..TestHooks::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_with_hooks(url, Inbox(1), news, hooks).await.unwrap();
         let (mut ears, _) = connect(&server).await;

@@ -1,7 +1,7 @@
 //! Nodes that each fail for a moment. The leases that they end, forget or report by themselves cost
 //! no client a permit that a majority keeps.
 
-use seinpaal_proto::What;
+use seinpaal_proto::{Ticket, What};
 use seinpaal_rig::Proxy;
 use tokio::time::timeout;
 
@@ -18,24 +18,24 @@ async fn listeners(nodes: &Ensemble, node: usize) -> u32 {
 }
 
 /// Makes a node report that these tickets have ended, as it does when their lease ends there.
-async fn tell_ends(nodes: &Ensemble, node: usize, tickets: &[u128]) {
+async fn tell_ends(nodes: &Ensemble, node: usize, numbers: &[u128]) {
     while listeners(nodes, node).await == 0 {
         tokio::task::yield_now().await;
     }
-    for ticket in tickets {
-        let text = format!("ended {} expired seinpaal:{{n}}", Ticket(*ticket));
+    for number in numbers {
+        let text = format!("ended {} expired seinpaal:{{n}}", ticket(*number));
         let channel = format!("seinpaal:inbox:{}", Inbox(1));
         assert_eq!(nodes.say::<u32>(node, cmd("PUBLISH").arg(channel).arg(text)).await, 1);
     }
 }
 
-/// The next ticket whose end the client hears.
+/// The number of the next ticket whose end the client hears.
 async fn next_end(client: &mut Client) -> u128 {
     let ended = async {
         loop {
             match client.news.recv().await.expect("news") {
                 News::Wakeup(wakeup) if matches!(wakeup.what, What::Ended(_)) => {
-                    return wakeup.ticket.0;
+                    return wakeup.ticket.0 >> 32;
                 }
                 _ => {}
             }
@@ -73,25 +73,27 @@ async fn one_node_that_says_twice_that_a_permit_is_over_is_no_majority() {
 
 #[tokio::test]
 async fn a_lease_with_many_tickets_is_made_whole_at_a_node_that_forgot() {
-    const TICKETS: u128 = 150;
+    const TICKETS: u32 = Batch::MOST_UNDER_A_LEASE as u32;
+    let series = ticket(7).series();
+    let all = || (1..=TICKETS).map(|number| series.ticket(number));
     let mut nodes = Ensemble::start();
     let client = nodes.client(1).await;
-    for ticket in 1..=TICKETS {
-        let ask = Acquire { lease: LeaseId(7), ..attempt(ticket, 200) };
+    for ticket in all() {
+        let ask = Acquire { ticket, ..attempt(7, 200) };
         assert!(is_granted(&client.ask(Request::Acquire(ask)).await.unwrap()));
     }
     nodes.servers[0].kill();
     nodes.servers[0].start_again();
-    let sum: u64 = (1..=TICKETS).map(|ticket| Ticket(ticket).digest()).sum();
-    let whom = Whom::All { members: TICKETS as u32, digest: sum % (1 << 48) };
-    let renew = Renew { lease: LeaseId(7), ttl: 30 * SECOND, margin: SECOND, whom };
+    let sum: u64 = all().map(Ticket::digest).sum();
+    let whom = Whom::All { members: TICKETS, digest: sum % (1 << 48) };
+    let renew = Renew { lease: ticket(7).lease(), ttl: 30 * SECOND, margin: SECOND, whom };
     let renewed = async || {
         let reply = client.ask(Request::Renew(renew.clone())).await.unwrap();
         assert!(matches!(reply, Reply::Renewed { .. }), "{reply:?}");
     };
     let fields = cmd("HLEN").arg("seinpaal:{n}").clone();
     let made_whole = async {
-        while nodes.say::<u32>(0, &fields).await < TICKETS as u32 {
+        while nodes.say::<u32>(0, &fields).await < TICKETS {
             renewed().await;
         }
     };

@@ -4,12 +4,12 @@ use seinpaal::{
     Seinpaal,
     store::{Certainty, News, StoreErrorKind},
 };
-use seinpaal_proto::{Reply, Request, Ticket};
+use seinpaal_proto::{Reply, Request};
 use seinpaal_rig::RedisCluster;
 
 use super::{
     Scene, insist, keys, next,
-    requests::{Client, TTL, acquire, is_granted, release},
+    requests::{Client, TTL, acquire, is_granted, release, ticket},
     told_of_grant,
 };
 
@@ -66,7 +66,7 @@ fn a_waiter_that_has_not_found_the_new_node_yet_is_not_passed_over() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let Scene { holder, waiter, hash_slot, from, to } =
         runtime.block_on(Scene::at(&cluster, "slow", 1));
-    let cancel = Request::Cancel { ticket: Ticket(2), remember: TTL, attach: None };
+    let cancel = Request::Cancel { ticket: ticket(2), remember: TTL, attach: None };
     runtime.block_on(waiter.ask("slow", cancel)).unwrap();
     let (slow_runtime, slow) = frozen_waiter(&cluster.url(), "slow", 3);
     cluster.move_hash_slot(hash_slot, from, to);

@@ -1,254 +1,315 @@
 //! A server, the store under test and the ledger, which all get the same events.
 
-#[path = "bench/aging.rs"]
-mod aging;
-#[path = "bench/clocks.rs"]
-mod clocks;
-#[path = "bench/keys.rs"]
-mod keys;
-#[path = "bench/left.rs"]
-mod left;
-#[path = "bench/lists.rs"]
-mod lists;
-#[path = "bench/messages.rs"]
-mod messages;
-#[path = "bench/seen.rs"]
-mod seen;
-
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
-use aging::Aging;
-use messages::{channel, channel_of, message};
-use redis::{AsyncConnectionConfig, PushInfo, aio::MultiplexedConnection};
-use seen::{Seen, admits_nobody, is_of};
+use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use seinpaal::store::{
-    Store, StoreError, StoreErrorKind,
-    redis::{RedisStore, TestHooks},
+    Store, StoreError, StoreErrorKind, Together,
+    redis::{EditLua, RedisStore, TestHooks, keys::Keys, layout::StoredName, wakeup},
     url::StoreUrl,
 };
-use seinpaal_proto::{Batch, Inbox, MemoryState, Name, Replies, Request, execute};
+use seinpaal_proto::{
+    Batch, Enqueue, Entry, Head, Inbox, Lease, Memory, MemoryState, Name, RecentHolds, Replies,
+    Reply, Request, Standing, Wakeup, execute,
+};
+use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
 
-use super::{
-    RedisServer,
-    history::{Event, FenceSeen, Sketch},
-    model::{Guard, Listening, Model},
-};
+use super::history::{Event, Reachable, START, name};
 
-pub(super) const START: u64 = 1_795_000_000_000_000;
-pub(super) const KEY: &str = "seinpaal:{a name}";
+const KEY: &str = "seinpaal:{a name}";
 const MARKER: &str = "seinpaal:guard";
-/// How often a history is run again if a key may have ended unseen, or if a call had no answer.
+/// The length of the restart guard.
+const GUARD: u64 = 3_000_000;
+/// How often a history is run again if a call had no answer, because the machine stood still.
 const MOST_REPEATED: usize = 20;
+
+/// How the batches of a history reach the server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Way {
+    Alone,
+    /// With an inspection behind, so that the script of all requests executes them.
+    WithAnInspection,
+    /// With a batch about another name, in one call.
+    Bundled,
+    /// An acquire that does not wait goes together with one at another name.
+    Together,
+    /// After each batch the names are listed.
+    Listed,
+}
+
+/// The marker of the restart guard (docs/decisions/restart-guard.md): the rest of the guard, and
+/// when that was noted.
+#[derive(Clone, Copy)]
+struct Guard {
+    kept: Option<(u64, u64)>,
+}
+
+impl Guard {
+    fn left_at(&mut self, now: u64) -> Option<u64> {
+        let (left, then) = self.kept.unwrap_or((GUARD, now));
+        let left = left.saturating_sub(now.saturating_sub(then).min(GUARD / 5));
+        self.kept = Some((left, now));
+        (left > 0).then_some(left)
+    }
+}
+
+/// The ledger.
+#[derive(Default)]
+struct Model {
+    state: MemoryState,
+    reachable: Reachable,
+    guard: Option<Guard>,
+}
 
 /// A server, the store under test, and the other connections.
 pub(super) struct Bench {
     server: RedisServer,
     store: Arc<RedisStore>,
+    way: Way,
     now: Arc<AtomicU64>,
-    pub(super) ears: MultiplexedConnection,
+    ears: MultiplexedConnection,
     observer: MultiplexedConnection,
     heard: mpsc::UnboundedReceiver<PushInfo>,
-    guard: Option<u64>,
-    /// Whether each batch shares a call with a question about another name.
-    is_bundled: bool,
-    /// When the history began. Keys also grow older by the server's own clock.
-    began: Instant,
-    /// If the keys have already been made older by the next step, whether the name is gone after
-    /// that.
-    told: Option<bool>,
-    aging: Aging,
+    is_guarded: bool,
+    /// Whether a call had no answer in time.
+    is_unsure: bool,
 }
 
 impl Bench {
-    pub(super) async fn new(
-        mutations: impl IntoIterator<Item = (&'static str, &'static str)>,
-    ) -> Self {
-        Self::with(mutations, None).await
+    pub(super) async fn new(way: Way) -> Self {
+        Self::on(RedisServer::start(), way, None, None).await
     }
 
-    pub(super) async fn with(
-        mutations: impl IntoIterator<Item = (&'static str, &'static str)>,
-        guard: Option<u64>,
-    ) -> Self {
-        Self::on(RedisServer::start(), mutations, guard).await
+    pub(super) async fn guarded() -> Self {
+        Self::on(RedisServer::start(), Way::Alone, Some(GUARD), None).await
     }
 
     pub(super) async fn on(
         server: RedisServer,
-        mutations: impl IntoIterator<Item = (&'static str, &'static str)>,
+        way: Way,
         guard: Option<u64>,
+        edit: Option<EditLua>,
     ) -> Self {
         let options = guard.map(|us| format!("?restart-guard={}ms", us / 1000)).unwrap_or_default();
         let url = StoreUrl::parse(&server.socket_url(&options)).unwrap();
         let now = Arc::new(AtomicU64::new(START));
-        let owned = |(from, to): (&str, &str)| (from.to_owned(), to.to_owned());
-        let mutations = mutations.into_iter().map(owned).collect();
-        let hooks = TestHooks { now: Some(now.clone()), mutations, ..TestHooks::default() };
+        let hooks = TestHooks { now: Some(now.clone()), edit, ..TestHooks::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_with_hooks(url, Inbox(1), news, hooks).await.unwrap();
         let (ears, _) = connect(&server).await;
         let (mut observer, heard) = connect(&server).await;
         observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        let (is_bundled, began, told) = (false, Instant::now(), None);
-        let aging = Aging::default();
-        Self { server, store, now, ears, observer, heard, guard, is_bundled, began, told, aging }
+        let (is_guarded, is_unsure) = (guard.is_some(), false);
+        Self { server, store, way, now, ears, observer, heard, is_guarded, is_unsure }
     }
 
-    pub(super) fn bundled(mut self) -> Self {
-        self.is_bundled = true;
-        self
-    }
-
-    pub(super) fn is_guarded(&self) -> bool {
-        self.guard.is_some()
-    }
-
-    /// Runs a history on a clean server and a new ledger. Returns their first difference. A history
-    /// is run again if they differ and the machine stood still for so long that a key may have
-    /// ended unseen, or that a call had no answer in time.
+    /// Runs a history on a clean server and a new ledger. Returns their first difference.
     pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
-        let mut difference = self.difference_now(history).await;
         for _ in 0..MOST_REPEATED {
-            if difference.is_none() || !self.aging.is_unsure {
+            self.is_unsure = false;
+            let difference = self.difference_now(history).await;
+            if difference.is_none() || !self.is_unsure {
+                return difference;
+            }
+        }
+        Some("the server does not answer".to_owned())
+    }
+
+    async fn difference_now(&mut self, history: &[Event]) -> Option<String> {
+        redis::cmd("FLUSHALL").exec_async(&mut self.observer).await.unwrap();
+        self.now.store(START, Ordering::SeqCst);
+        let guard = self.is_guarded.then_some(Guard { kept: None });
+        let mut model = Model { guard, ..Model::default() };
+        let mut difference = None;
+        for (i, event) in history.iter().enumerate() {
+            if let Some(found) = self.compare(&mut model, event).await {
+                difference = Some(format!("at event {i}, {event:?}:\n{found}"));
                 break;
             }
-            difference = self.difference_now(history).await;
+        }
+        for inbox in model.reachable.inboxes {
+            self.ears.unsubscribe(channel(inbox)).await.unwrap();
         }
         difference
     }
 
-    async fn difference_now(&mut self, history: &[Event]) -> Option<String> {
-        self.begin_anew().await;
-        let guard = self.guard.map(|length| Guard { length, kept: None });
-        let mut model = Model { guard, ..Model::default() };
-        for (i, event) in history.iter().enumerate() {
-            let next = next_step(&history[i + 1..]);
-            if let Some(difference) = self.compare(&mut model, event, next).await {
-                return Some(format!("at event {i}, {event:?}:\n{difference}"));
-            }
-        }
-        self.compare_ends(&mut model).await
-    }
-
-    async fn begin_anew(&mut self) {
-        self.ears.unsubscribe(&[(0..4).map(channel).collect::<Vec<_>>()]).await.unwrap();
-        redis::cmd("FLUSHALL").exec_async(&mut self.observer).await.unwrap();
-        self.wakeups();
-        self.now.store(START, Ordering::SeqCst);
-        (self.began, self.told, self.aging) = (Instant::now(), None, Aging::default());
-    }
-
-    /// Compares one event. If the step of the next call is given, the keys are made older by it in
-    /// the look at the server that follows a call.
-    async fn compare(
-        &mut self,
-        model: &mut Model,
-        event: &Event,
-        next: Option<i64>,
-    ) -> Option<String> {
+    async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
         match event {
             Event::Listen(inbox) => {
-                self.ears.subscribe(channel_of(*inbox)).await.unwrap();
-                model.listening.insert(*inbox);
+                self.ears.subscribe(channel(*inbox)).await.unwrap();
+                model.reachable.inboxes.push(*inbox);
                 None
             }
             Event::Hush(inbox) => {
-                self.ears.unsubscribe(channel_of(*inbox)).await.unwrap();
-                model.listening.remove(inbox);
+                self.ears.unsubscribe(channel(*inbox)).await.unwrap();
+                model.reachable.inboxes.retain(|it| it != inbox);
                 None
             }
             Event::LoseMarker => {
-                let _: u64 =
-                    redis::cmd("DEL").arg(MARKER).query_async(&mut self.ears).await.unwrap();
-                model.guard.as_mut().unwrap().kept = None;
+                redis::cmd("DEL").arg(MARKER).exec_async(&mut self.ears).await.unwrap();
+                model.guard.iter_mut().for_each(|guard| guard.kept = None);
                 None
             }
-            Event::Call { step, inbox, fence, sketches } => {
+            Event::Call { step, batch } => {
                 let now = self.now.load(Ordering::SeqCst).saturating_add_signed(*step);
-                if self.is_gone_after(*step).await {
-                    if let Some(left) = self.owed(&model.state).filter(|left| *left > step / 1000) {
-                        return Some(format!("{KEY} is gone, and is needed for {left} ms more"));
-                    }
-                    model.state = MemoryState::default();
-                }
                 self.now.store(now, Ordering::SeqCst);
-                let batch = model.batch(now, *inbox, *fence, sketches);
-                self.compare_calls(model, now, &batch, next).await
+                self.compare_call(model, now, batch).await
             }
         }
     }
 
-    async fn compare_calls(
-        &mut self,
-        model: &mut Model,
-        now: u64,
-        batch: &Batch,
-        next: Option<i64>,
-    ) -> Option<String> {
-        let noted = model.guard.as_ref().and_then(|guard| guard.kept);
-        let guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
-        let mut contacts = Listening(&model.listening, guarded_for);
-        let Ok(expected) = execute(&mut model.state, &mut contacts, now, batch);
-        let replies = match self.call(batch).await {
+    async fn compare_call(&mut self, model: &mut Model, now: u64, batch: &Batch) -> Option<String> {
+        let mut batch = batch.clone();
+        if self.way == Way::WithAnInspection {
+            batch.requests.push(Request::Inspect { rows: 10_000 });
+        }
+        let noted = model.guard;
+        model.reachable.guarded_for = model.guard.as_mut().and_then(|guard| guard.left_at(now));
+        let Ok(expected) = execute(&mut model.state, &mut model.reachable, now, &batch);
+        let replies = match self.call(&batch).await {
             Ok(replies) => replies,
             Err(error) => {
-                self.aging.is_unsure |= error.kind() == StoreErrorKind::Unreachable;
-                return Some(format!("batch {batch:?}\nfailed: {error}"));
+                self.is_unsure |= error.kind() == StoreErrorKind::Unreachable;
+                return Some(format!("failed: {error}"));
             }
         };
-        self.aging.answered();
-        let Seen { wakeups, kept, marker } = self.look(next).await;
-        // Such a batch may not have checked the guard at all. Then the time until this call does
-        // not count for the guard, and so it does not count in the model either.
-        if admits_nobody(batch) && !marker.is_some_and(|marker| is_of(&marker, now)) {
-            model.guard.iter_mut().for_each(|guard| guard.kept = noted);
+        if self.is_guarded && !self.was_counted(now).await {
+            // A call that admits nobody does not ask the guard, and its time does not count.
+            model.guard = noted;
         }
-        let expected_wakeups = expected.wakeups.iter().map(message).collect::<Vec<_>>();
-        if replies == expected.replies && wakeups == expected_wakeups {
-            return self.kept_amiss(&model.state, &kept);
+        let (replies, told) = (plain(replies), plain(expected.replies));
+        if replies != told {
+            return Some(format!("ledger {told:?}\nscript {replies:?}"));
         }
-        Some(format!(
-            "batch   {batch:?}\nledger  {:?}\nscript  {replies:?}\nledger wakes {expected_wakeups:?}\n\
-             script wakes {wakeups:?}",
-            expected.replies
-        ))
+        let (heard, wakeups) = (self.heard().await, sorted(expected.wakeups));
+        if heard != wakeups {
+            return Some(format!("ledger wakes {wakeups:?}\nscript wakes {heard:?}"));
+        }
+        if self.way == Way::Listed {
+            return self.compare_list(model, now).await;
+        }
+        self.compare_stored(&model.state).await
     }
 
     async fn call(&self, batch: &Batch) -> Result<Replies, StoreError> {
-        if !self.is_bundled {
-            return self.store.call(batch).await;
-        }
         let other = Name::new("another name").unwrap();
-        let look =
-            Batch { name: other, requests: vec![Request::Inspect { rows: 1 }], ..batch.clone() };
-        let bundle = [look, batch.clone()];
-        let mut outcomes = self.store.bundles().unwrap().call_bundle(&bundle).await;
-        let replies = outcomes.pop().unwrap();
-        outcomes.pop().unwrap()?;
-        replies
+        match self.way {
+            Way::Bundled => {
+                let look = Request::Inspect { rows: 1 };
+                let beside = Batch { name: other, requests: vec![look], ..batch.clone() };
+                let both = [beside, batch.clone()];
+                let mut outcomes = self.store.bundles().unwrap().call_bundle(&both).await;
+                let replies = outcomes.pop().unwrap();
+                outcomes.pop().unwrap()?;
+                replies
+            }
+            // The other name refuses no request, and stands first.
+            Way::Together if is_for_all_or_none(batch) => {
+                let beside = Batch { name: other, ..batch.clone() };
+                let both = [beside, batch.clone()];
+                match self.store.one_step().unwrap().call_together(&both).await? {
+                    Together::Granted(mut replies) => Ok(replies.remove(1)),
+                    Together::Refused(1, replies) => Ok(replies),
+                    // Somebody may hold the other name; then this one is asked alone.
+                    Together::Refused(..) => self.store.call(batch).await,
+                }
+            }
+            _ => self.store.call(batch).await,
+        }
     }
 
-    /// Compares everything that is left, and checks that a name that costs nothing leaves nothing.
-    async fn compare_ends(&mut self, model: &mut Model) -> Option<String> {
-        let now = self.now.load(Ordering::SeqCst);
-        let batch = model.batch(now, None, FenceSeen::None, &[Sketch::Inspect { rows: 10_000 }]);
-        if let Some(difference) = self.compare_calls(model, now, &batch, None).await {
-            return Some(format!("at the end:\n{difference}"));
+    /// Whether the guard has counted the time until now.
+    async fn was_counted(&mut self, now: u64) -> bool {
+        let mut read = redis::cmd("HGET");
+        let kept: Option<String> =
+            read.arg(MARKER).arg("m").query_async(&mut self.observer).await.unwrap();
+        kept.is_some_and(|kept| kept.ends_with(&format!(" {now}")))
+    }
+
+    /// The messages about the name that were published before now. On one connection a message
+    /// comes before a later answer.
+    async fn heard(&mut self) -> Vec<Wakeup> {
+        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
+        let mut wakeups = Vec::new();
+        while let Ok(push) = self.heard.try_recv() {
+            if push.kind == PushKind::PMessage
+                && let [_, Value::BulkString(channel), Value::BulkString(message)] = &push.data[..]
+            {
+                wakeups.push(wakeup_of(channel, message));
+            }
         }
-        let keys: u64 = redis::cmd("DBSIZE").query_async(&mut self.ears).await.unwrap();
-        let marker = u64::from(self.guard.is_some());
-        // A name with little data and no waiter has no order.
-        let expected =
-            if model.state.is_empty() { marker..=marker } else { marker + 1..=marker + 2 };
-        let is_expected = expected.contains(&keys);
-        (!is_expected).then(|| format!("at the end: {keys} keys are left, not {expected:?}"))
+        wakeups.retain(|wakeup| wakeup.name == name());
+        sorted(wakeups)
+    }
+
+    async fn stored(&mut self) -> (StoredName, [i64; 2]) {
+        let order = format!("{KEY}:o");
+        let mut all = redis::pipe();
+        all.cmd("HGETALL").arg(KEY).cmd("ZRANGE").arg(&order).arg(0).arg(-1);
+        all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(&order);
+        let (fields, order, left, order_left): (Vec<(Vec<u8>, Vec<u8>)>, Vec<Vec<u8>>, i64, i64) =
+            all.query_async(&mut self.observer).await.unwrap();
+        let (fields, order) = (fields.into_iter().collect(), order.into_iter().collect());
+        (StoredName { fields, order }, [left, order_left])
+    }
+
+    /// Compares all that is stored with the ledger's state.
+    async fn compare_stored(&mut self, state: &MemoryState) -> Option<String> {
+        let (stored, lasting) = self.stored().await;
+        let kept = match stored.state().and_then(|kept| kept.check().map(|()| kept)) {
+            Ok(kept) => kept,
+            Err(found) => return Some(format!("stored: {found}\n{stored:?}")),
+        };
+        let (kept, expected) = (Listed::of(&kept), Listed::of(state));
+        if kept != expected {
+            return Some(format!("ledger keeps {expected:#?}\nscript keeps {kept:#?}"));
+        }
+        stored.ends_amiss(lasting, owed(state))
+    }
+
+    async fn compare_list(&mut self, model: &mut Model, now: u64) -> Option<String> {
+        let listed = self.store.list("").await.unwrap();
+        let inspect = Batch {
+            name: name(),
+            inbox: None,
+            fence_seen: 0,
+            requests: vec![Request::Inspect { rows: 64 }],
+        };
+        let Ok(expected) = execute(&mut model.state, &mut model.reachable, now, &inspect);
+        let replies = self.store.call(&inspect).await.unwrap();
+        self.heard().await;
+        if expected.replies.backlog {
+            return None;
+        }
+        let Some(Reply::Snapshot(mut seen)) = replies.replies.into_iter().next() else { panic!() };
+        seen.holders.clear();
+        let is_listed = seen.is_worth_listing();
+        let expected: Vec<_> = is_listed.then(|| (name(), seen)).into_iter().collect();
+        (listed != expected).then(|| format!("list {listed:?}\nnot  {expected:?}"))
+    }
+
+    /// Whether scripts without a given time use another clock than the server's own.
+    pub(super) async fn clocks_differ(&mut self) -> Option<String> {
+        let url = StoreUrl::parse(&self.server.socket_url("")).unwrap();
+        let (news, _) = mpsc::unbounded_channel();
+        let store = RedisStore::open(url, Inbox(2), news).await.unwrap();
+        let batch = Batch { name: name(), inbox: None, fence_seen: 0, requests: Vec::new() };
+        let before = self.server_time().await;
+        let now = store.call(&batch).await.unwrap().now;
+        let after = self.server_time().await;
+        let is_between = before <= now && now <= after;
+        (!is_between)
+            .then(|| format!("the scripts' time is {now}, the server's {before} to {after}"))
+    }
+
+    async fn server_time(&mut self) -> u64 {
+        let (seconds, micros): (u64, u64) =
+            redis::cmd("TIME").query_async(&mut self.ears).await.unwrap();
+        seconds * 1_000_000 + micros
     }
 
     /// Removes events for as long as the difference stays.
@@ -259,7 +320,7 @@ impl Bench {
             while at < history.len() {
                 let end = (at + size).min(history.len());
                 let shorter = [&history[..at], &history[end..]].concat();
-                if self.difference(&shorter).await.is_some() {
+                if self.difference(&shorter).await.is_some_and(|it| !it.contains("at most 64")) {
                     history = shorter;
                 } else {
                     at += size;
@@ -271,12 +332,78 @@ impl Bench {
     }
 }
 
-/// The step of the next call, if it is the next event.
-fn next_step(rest: &[Event]) -> Option<i64> {
-    match rest.first()? {
-        Event::Call { step, .. } => Some(*step),
-        _ => None,
+/// What a state has, without what the scripts do not keep: when a row was made, the ttls of leases,
+/// the lengths of holds, and the last arrival once the clock has passed it. The slots that were
+/// never handed out are reckoned otherwise; that every slot is there once is checked before.
+#[derive(Debug, PartialEq)]
+struct Listed {
+    head: Option<Head>,
+    leases: Vec<Lease>,
+    entries: Vec<Entry>,
+    memories: Vec<Memory>,
+}
+
+impl Listed {
+    fn of(state: &MemoryState) -> Self {
+        let head = state.facts().cloned().map(|head| Head {
+            arrival: if head.arrival < head.clock { 0 } else { head.arrival },
+            top: 0,
+            recent: RecentHolds::NONE,
+            ..head
+        });
+        Self {
+            head,
+            leases: state.leases().cloned().map(|lease| Lease { ttl: 0, ..lease }).collect(),
+            entries: state.entries().cloned().map(|entry| Entry { since: 0, ..entry }).collect(),
+            memories: state.memories().cloned().collect(),
+        }
     }
+}
+
+/// For how many microseconds a name is needed if no client asks again: for its leases, or else for
+/// what it remembers, and until the clock has passed its fence.
+fn owed(state: &MemoryState) -> u64 {
+    let Some(facts) = state.facts() else { return 0 };
+    let leases = state.leases().map(|lease| lease.ends).max();
+    let ends = leases.or_else(|| state.memories().map(|memory| memory.until).max());
+    let fence = if facts.owes_fence(facts.wall) { facts.fence - facts.wall } else { 0 };
+    ends.map_or(0, |ends| ends.saturating_sub(facts.clock)).max(fence)
+}
+
+/// Replies without what the scripts reckon otherwise: how long rows have been there, and the lengths
+/// of holds.
+fn plain(mut replies: Replies) -> Replies {
+    for reply in &mut replies.replies {
+        if let Reply::Snapshot(seen) = reply {
+            seen.recent = RecentHolds::NONE;
+            seen.holders.iter_mut().for_each(|row| row.held_for = 0);
+            seen.waiters.iter_mut().for_each(|row| row.waiting_for = 0);
+            // Which holders are listed if there are more is nowhere said.
+            if seen.holders.len() < seen.holders_total as usize {
+                seen.holders.clear();
+            }
+        }
+    }
+    replies
+}
+
+fn is_for_all_or_none(batch: &Batch) -> bool {
+    matches!(&batch.requests[..], [Request::Acquire(want)] if want.enqueue == Enqueue::No)
+}
+
+fn sorted(mut wakeups: Vec<Wakeup>) -> Vec<Wakeup> {
+    wakeups.sort_by_key(|wakeup| format!("{wakeup:?}"));
+    wakeups
+}
+
+fn channel(inbox: Inbox) -> String {
+    format!("seinpaal:inbox:{inbox}")
+}
+
+fn wakeup_of(channel: &[u8], message: &[u8]) -> Wakeup {
+    let inbox = std::str::from_utf8(channel).unwrap().rsplit(':').next().unwrap();
+    let keys = Keys::new("seinpaal:").unwrap();
+    wakeup::parse(&keys, inbox.parse().unwrap(), message).expect("a message that can be read")
 }
 
 async fn connect(

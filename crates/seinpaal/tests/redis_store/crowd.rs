@@ -21,8 +21,6 @@ fn lock(who: u32, permits: Permits) -> Acquire {
         kind: Kind::RwLock,
         permits,
         limit: Some(rule),
-        lease: ticket.series().ticket(0).into(),
-        waiter_lease: Ticket(u128::from(10_000 + who) << 64).into(),
         waiter_ttl: 600 * SECOND,
         ..acquisition(1, 600 * SECOND)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 use seinpaal::store::{Certainty, News, Store, StoreError, redis::RedisStore, url::StoreUrl};
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
+    Acquire, Batch, Enqueue, Inbox, Kind, Limit, LimitRule, Name, OnMismatch, Permits,
     Priority, Reply, Request, Ticket,
     time::{MILLISECOND, SECOND},
 };
@@ -72,27 +72,30 @@ pub fn acquire(ticket: u128) -> Request {
     Request::Acquire(acquisition(ticket, 60 * SECOND))
 }
 
-pub fn acquisition(ticket: u128, ttl: u64) -> Acquire {
+/// The ticket with this number. Each stands in a series of its own, so that any client may ask for it.
+pub fn ticket(number: u128) -> Ticket {
+    Ticket(number << 32 | 1)
+}
+
+pub fn acquisition(number: u128, ttl: u64) -> Acquire {
     Acquire {
-        ticket: Ticket(ticket),
+        ticket: ticket(number),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
         wishes: seinpaal_proto::SlotNames::none(),
         limit: Some(LimitRule { limit: Limit::ONE, on_mismatch: OnMismatch::Refuse }),
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId(ticket),
         ttl,
         margin: ttl / 4,
-        waiter_lease: LeaseId(ticket + 1_000_000),
         waiter_ttl: 15 * SECOND,
         not_after: None,
         about: "a test".into(),
     }
 }
 
-pub fn release(ticket: u128) -> Request {
-    Request::Release { ticket: Ticket(ticket), slots: None }
+pub fn release(number: u128) -> Request {
+    Request::Release { ticket: ticket(number), slots: None }
 }
 
 pub fn is_granted(reply: &Reply) -> bool {

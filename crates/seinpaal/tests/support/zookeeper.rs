@@ -5,8 +5,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use seinpaal::store::{News, Store, StoreError, url::StoreUrl, zookeeper::ZookeeperStore};
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Grant, Inbox, Kind, LeaseId, Name, Permits, Priority, Reply, Request,
-    Ticket,
+    Acquire, Batch, Enqueue, Grant, Inbox, Kind, Name, Permits, Priority, Reply, Request, Ticket,
     time::{SECOND, WAITER_TTL},
 };
 use tokio::sync::mpsc;
@@ -58,29 +57,31 @@ impl Client {
     }
 }
 
-/// A request for one permit for a minute, under leases that no other ticket shares. It waits if the
-/// permit is held.
-pub fn acquire(ticket: u128) -> Request {
+/// The ticket with this number. Each is of a series of its own, so that any client may ask for it.
+pub const fn ticket(number: u128) -> Ticket {
+    Ticket(number << 32 | 1)
+}
+
+/// A request for one permit for a minute. It waits if the permit is held.
+pub fn acquire(number: u128) -> Request {
     Request::Acquire(Acquire {
-        ticket: Ticket(ticket),
+        ticket: ticket(number),
         kind: Kind::Semaphore,
         permits: Permits::ONE,
         wishes: seinpaal_proto::SlotNames::none(),
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: LeaseId(ticket),
         ttl: 60 * SECOND,
         margin: 1 << 53,
-        waiter_lease: LeaseId(!ticket),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),
     })
 }
 
-pub fn release(ticket: u128) -> Request {
-    Request::Release { ticket: Ticket(ticket), slots: None }
+pub fn release(number: u128) -> Request {
+    Request::Release { ticket: ticket(number), slots: None }
 }
 
 pub fn granted(reply: Reply) -> Grant {

@@ -12,7 +12,6 @@ pub(crate) enum Verb {
     Pause,
     Resume,
     Evict,
-    Ask,
     Reserve,
     QueueLimit,
     QueuePause,
@@ -38,7 +37,6 @@ impl Verb {
         let item = || target.parse().ok().map(ItemId);
         let deed = match self {
             Self::Evict => WebDeed::Name(NameDeed::Evict(target.parse().ok()?)),
-            Self::Ask => WebDeed::Name(NameDeed::Ask(target.parse().ok()?)),
             Self::Cancel => WebDeed::Queue(QueueDeed::Cancel(item()?)),
             Self::Replay => WebDeed::Queue(QueueDeed::Replay(item()?)),
             Self::Drop => WebDeed::Queue(QueueDeed::Drop(item()?)),
@@ -82,7 +80,6 @@ impl Verb {
         let needs = [
             Self::Pause,
             Self::Evict,
-            Self::Ask,
             Self::Reserve,
             Self::QueuePause,
             Self::Purge,

@@ -37,7 +37,7 @@ impl ActionWords {
 const CANCELS_WAITING: &str = "All of them, not only those on the page, are taken out for good. Items that a worker takes in the meantime stay, and so do items that are pushed from now on.";
 
 /// The words of all actions.
-const WORDS: [ActionWords; 16] = [
+const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Limit,
         word: "limit",
@@ -77,16 +77,6 @@ const WORDS: [ActionWords; 16] = [
         keep: "Keep it",
         done: "Evicted. The client was told, if it can be reached.",
         is_dangerous: true,
-    },
-    ActionWords {
-        verb: Verb::Ask,
-        word: "ask",
-        question: "Ask * to hand over?",
-        consequence: "Nothing is ended. The holder is told who asks and why, by its next renewal at the latest, and decides by itself: `seinpaal run -v` prints it. Everybody who looks at the name reads it for as long as the holder holds.",
-        button: "Ask it",
-        keep: "Leave it alone",
-        done: "Asked. Its holder is told by its next renewal at the latest.",
-        is_dangerous: false,
     },
     ActionWords {
         verb: Verb::Reserve,

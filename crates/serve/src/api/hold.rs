@@ -30,8 +30,8 @@ const BEAT: Duration = Duration::from_secs(5);
 /// any reason.
 ///
 /// The answer begins when the permits are granted. It is a line of JSON for each event: `acquired`
-/// first, `beat` every 5 s, `danger` if a renewal is late, `asked` if somebody asks the holder to
-/// hand over, and `lost` if the permits are lost, which ends the answer.
+/// first, `beat` every 5 s, `danger` if a renewal is late, and `lost` if the permits are lost,
+/// which ends the answer.
 #[utoipa::path(
     post, path = "/names/{name}/hold", operation_id = "hold", tag = "permits",
     params(OfName),
@@ -82,18 +82,8 @@ impl HoldStream {
         }
         // The state of the permit may have changed before this wait began, so it is looked at in
         // any case.
-        let news = async {
-            tokio::select! {
-                () = self.permit.changed() => None,
-                ask = self.permit.asked() => Some(ask),
-            }
-        };
-        match timeout(BEAT, news).await {
-            Ok(Some(ask)) => {
-                Some(json!({ "event": "asked", "by": ask.by(), "reason": ask.reason() }))
-            }
-            _ => Some(self.change()),
-        }
+        let _ = timeout(BEAT, self.permit.changed()).await;
+        Some(self.change())
     }
 
     fn acquired(&self) -> Value {

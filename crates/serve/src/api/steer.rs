@@ -195,22 +195,6 @@ pub(super) async fn evict(
         .await
 }
 
-/// Asks the holder of a ticket to hand over. Nothing is ended. The holder learns who asks and why,
-/// by its next renewal at the latest. Everybody who looks at the name can read the ask, too.
-#[utoipa::path(
-    post, path = "/names/{name}/tickets/{ticket}/ask", operation_id = "ask", tag = "operate", params(OfTicket), request_body = ReasonBody,
-    responses((status = 204, description = "It is asked."), Problem)
-)]
-pub(super) async fn ask(
-    State(inner): State<Arc<HandlerState>>,
-    Operator(visitor): Operator,
-    FromPath(OfTicket { name, ticket: of }): FromPath<OfTicket>,
-    Body(because): Body<ReasonBody>,
-) -> Result<StatusCode, Problem> {
-    make(&inner, &visitor, &name, WebDeed::Name(NameDeed::Ask(ticket(&of)?)), because.checked()?)
-        .await
-}
-
 /// Reserves permits for a person, with a reason and until a time. The permits have to be free.
 /// Evicting the ticket ends the reservation sooner.
 #[utoipa::path(

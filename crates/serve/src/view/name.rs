@@ -8,7 +8,7 @@ use seinpaal_words::{
     reservation,
     text::age,
     ticket::ShortTickets,
-    why::{asked, basis, figure, not_renewed, reason_words},
+    why::{basis, figure, not_renewed, reason_words},
 };
 
 use super::{
@@ -59,8 +59,6 @@ struct HolderCells {
     left: String,
     /// The text about a holder that has stopped renewing.
     late: String,
-    /// The asks to hand over, with their reasons.
-    asks: Vec<String>,
     fence: String,
     fence_end: String,
     is_reserved: bool,
@@ -186,7 +184,6 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderC
         held_for: age(holder.held_for),
         left: lease_left(holder.valid_for),
         late: not_renewed(holder).unwrap_or_default(),
-        asks: holder.asks.iter().map(|(ask, ago)| shown(&asked(ask, *ago))).collect(),
         fence_end: fence[fence.len().saturating_sub(6)..].to_owned(),
         fence,
         is_reserved: reservation::of(&holder.about).is_some(),

@@ -8,7 +8,7 @@ use std::{
 
 use futures_executor::block_on;
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, Kind, LeaseId, Name, Permits, Priority, Reply, Request, Ticket,
+    Acquire, Batch, Enqueue, Inbox, Kind, Name, Permits, Priority, Reply, Request, Ticket,
     time::{Micros, SECOND, UNBOUNDED, WAITER_TTL},
 };
 use tokio::sync::mpsc;
@@ -40,10 +40,8 @@ fn want(ticket: u128, ttl: Micros) -> Request {
         limit: None,
         enqueue: Enqueue::No,
         priority: Priority::default(),
-        lease: LeaseId(ticket),
         ttl,
         margin: UNBOUNDED,
-        waiter_lease: LeaseId(!ticket),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),
@@ -94,8 +92,8 @@ fn threads_that_race_are_let_in_one_at_a_time() {
     let visits = &|thread: u32| {
         let client = store(&hub, u128::from(thread) + 1);
         barrier.wait();
-        for visit in 0..2_000 {
-            let ticket = u128::from(thread * 10_000 + visit);
+        for visit in 1..=2_000 {
+            let ticket = u128::from(thread) << 32 | visit;
             if let Reply::Granted(_) = send(&client, "race", vec![want(ticket, SECOND)])[0] {
                 assert_eq!(inside.fetch_add(1, SeqCst), 0);
                 entered.fetch_add(1, SeqCst);

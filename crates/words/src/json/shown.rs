@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::{HandOverAsk, Holder, SlotNames, Slots, Snapshot, Waiter, why::Estimate};
+use seinpaal::{Holder, SlotNames, Slots, Snapshot, Waiter, why::Estimate};
 use serde::Serialize;
 
 use super::{EstimateJson, Labels, kind, labels, slots, state};
@@ -70,21 +70,6 @@ struct HolderJson<'a> {
     /// renewed it since then.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_renewed_ms: Option<u128>,
-    /// The asks to hand over, the oldest first. The field is left out if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    asked: Vec<AskedRow<'a>>,
-}
-
-/// An ask to a holder to hand over.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct AskedRow<'a> {
-    /// The name of the person or program that asked.
-    by: &'a str,
-    /// The reason that was given.
-    reason: &'a str,
-    /// How long ago the ask was made, in milliseconds.
-    ago_ms: u128,
 }
 
 /// A waiter.
@@ -150,14 +135,7 @@ impl<'a> HolderJson<'a> {
             held_ms: holder.held_for.as_millis(),
             valid_for_ms: holder.valid_for.map(|left: Duration| left.as_millis()),
             not_renewed_ms: holder.not_renewed_for().map(|since| since.as_millis()),
-            asked: holder.asks.iter().map(AskedRow::new).collect(),
         }
-    }
-}
-
-impl<'a> AskedRow<'a> {
-    fn new((ask, ago): &'a (HandOverAsk, Duration)) -> Self {
-        Self { by: ask.by(), reason: ask.reason(), ago_ms: ago.as_millis() }
     }
 }
 

@@ -30,11 +30,11 @@ pub(super) enum Ledgers {
 impl Ledgers {
     /// Examines at most this many names and queues.
     pub(super) async fn look(seinpaal: &Seinpaal, most: usize) -> Result<Self, Failure> {
-        // The call is made even if `most` is 0, because a store of several servers then looks at
-        // each server.
+        if most == 0 {
+            return Ok(Self::NotAsked);
+        }
         match timeout(EXAMINATION_TIMEOUT, seinpaal.examine(most)).await {
             Err(_) => Ok(Self::Slow),
-            Ok(Ok(_)) if most == 0 => Ok(Self::NotAsked),
             Ok(Ok(seen)) => Ok(Self::Seen(seen)),
             Ok(Err(error)) if error.is_about_what_is_kept() => {
                 Ok(Self::Unreadable(error.to_string()))
@@ -63,8 +63,8 @@ impl Ledgers {
         match self {
             Self::NotAsked => Vec::new(),
             Self::Slow => vec![format!(
-                "the look at the servers and their ledgers took more than {} and was broken off, so what is wrong with them is \
-                 not known: look at fewer (--ledgers N), or when the store has less to do",
+                "the look at the ledgers took more than {} and was broken off, so what is wrong with them is not known: look at \
+                 fewer (--ledgers N), or when the store has less to do",
                 age(EXAMINATION_TIMEOUT)
             )],
             Self::Unreadable(text) => vec![format!("the stored names cannot be listed: {text}")],

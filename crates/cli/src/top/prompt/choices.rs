@@ -15,11 +15,7 @@ pub(super) fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoi
         },
         ('v', "reserve".to_owned(), Then::Type(PromptField::Reservation)),
     ];
-    let Some(TicketRow { ticket, shown, holds }) = row else { return choices };
-    if holds {
-        let reason = PromptField::AskReason(ticket, shown.clone());
-        choices.push(('a', "ask it to hand over".to_owned(), Then::Type(reason)));
-    }
+    let Some(TicketRow { ticket, shown }) = row else { return choices };
     choices.push(('e', format!("evict {shown}"), Then::Confirm(TopDeed::Evict { ticket, shown })));
     choices
 }

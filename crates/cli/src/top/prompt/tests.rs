@@ -4,14 +4,10 @@ use seinpaal_words::matching::Matching;
 
 use super::*;
 
-fn prompt_of(holds: bool) -> Prompt {
-    let row = TicketRow { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into(), holds };
+fn prompt() -> Prompt {
+    let row = TicketRow { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into() };
     let name = Name::new("a").unwrap();
     Prompt::new(CursorTarget::Name { name, is_paused: false, row: Some(row) })
-}
-
-fn prompt() -> Prompt {
-    prompt_of(true)
 }
 
 fn typed(prompt: &mut Prompt, keys: &str) -> PromptOutcome {
@@ -51,22 +47,6 @@ fn what_is_no_number_is_asked_again() {
         prompt.press(Key::Backspace);
     }
     assert!(matches!(typed(&mut prompt, "3\ny"), PromptOutcome::Do(_, TopDeed::Limit(3))));
-}
-
-#[test]
-fn a_holder_is_asked_with_a_reason_and_a_waiter_cannot_be_asked() {
-    let mut asks = prompt();
-    assert_eq!(typed(&mut asks, "a \n"), PromptOutcome::Open);
-    assert!(asks.line().contains("type a reason"), "{}", asks.line());
-    let (ticket, shown) = (Ticket(7), "7c02e1aa (4711@build7)".to_owned());
-    let asked = TopDeed::Ask { ticket, shown, reason: "a release".into() };
-    let name = Name::new("a").unwrap();
-    assert_eq!(typed(&mut asks, "a release\ny"), PromptOutcome::Do(name, asked));
-    assert_eq!(typed(&mut prompt(), "aa release\nn"), PromptOutcome::Left);
-    let mut waiter = prompt_of(false);
-    assert!(!waiter.line().contains("hand over"), "{}", waiter.line());
-    let before = waiter.clone();
-    assert_eq!((waiter.press(Key::Char('a')), waiter), (PromptOutcome::Open, before));
 }
 
 #[test]

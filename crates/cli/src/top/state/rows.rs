@@ -88,10 +88,10 @@ impl TopState {
     /// Returns the ticket of a row, and its short form.
     fn shown(&self, row: OpenRow) -> Option<TicketRow> {
         let (OpenRow::Ticket(ticket), Some(seen)) = (row, &self.seen) else { return None };
-        let holders = seen.holders.iter().map(|row| (row.ticket, &row.about, true));
-        let waiters = seen.waiters.iter().map(|row| (row.ticket, &row.about, false));
-        let (_, about, holds) = holders.chain(waiters).find(|(other, ..)| *other == ticket)?;
+        let holders = seen.holders.iter().map(|row| (row.ticket, &row.about));
+        let waiters = seen.waiters.iter().map(|row| (row.ticket, &row.about));
+        let (_, about) = holders.chain(waiters).find(|(other, _)| *other == ticket)?;
         let shown = format!("{} ({})", short(seen, ticket), origin(about));
-        Some(TicketRow { ticket, shown, holds })
+        Some(TicketRow { ticket, shown })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ViewLine;
 
-const WORDS: [&str; 19] = [
+const WORDS: [&str; 18] = [
     "up down (k j), page up, page down, home end (g G)   move",
     "enter, right (l)    open a name or queue",
     "escape, left (h)    back to the list, or end the search",
@@ -13,13 +13,12 @@ const WORDS: [&str; 19] = [
     "q                   leave",
     "",
     "The actions are those of the pages: limit, unset the limit, pause, resume,",
-    "reserve, evict, ask; of a queue limit, pause, resume, purge, cancel one item or",
-    "all of its state, replay or drop one dead letter or all. After a search in an",
-    "open queue, \"all\" means all items that match, also those not on the screen.",
+    "reserve, evict; of a queue limit, pause, resume, purge, cancel one item or all",
+    "of its state, replay or drop one dead letter or all. After a search in an open",
+    "queue, \"all\" means all items that match, also those not on the screen.",
     "",
     "In an open name the cursor moves through the holders and then through",
-    "the waiters. For a waiter, a line says why it waits and about how long; for a",
-    "holder, who asked it to hand over.",
+    "the waiters. For a waiter, a line says why it waits and about how long.",
     "",
     "Every command accepts a ticket as it is written here.",
 ];

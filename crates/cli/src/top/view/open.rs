@@ -8,7 +8,7 @@ use crate::{
     command::show,
     output::{
         text::{age, cut, fill, plain, width, wrap},
-        ticket::{ShortTickets, short},
+        ticket::ShortTickets,
         why,
     },
 };
@@ -68,9 +68,8 @@ fn holder(row: &Holder, named: &SlotNameColumn<'_>, short: &ShortTickets) -> Str
     let (ticket, since) = (short.short(row.ticket), age(row.held_for));
     let late = row.not_renewed_for().map(|since| format!("not renewed for {}  ", age(since)));
     let (late, who) = (late.unwrap_or_default(), who(&row.about));
-    let asked = if row.asks.is_empty() { "" } else { "asked to hand over  " };
     let slots = named.cell(&row.slots);
-    format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {slots}{late}{asked}{who}")
+    format!("{ticket:<12}  {permits:>7}  {since:>6}  {left:>6}  {slots}{late}{who}")
 }
 
 fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets) -> Vec<ViewLine> {
@@ -141,18 +140,11 @@ fn told(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
     below(&why::lines(seen, row.ticket, &told), columns)
 }
 
-/// Returns the lines about the holder at the cursor: its reservation, and the asks to hand over.
+/// Returns the line about the reservation that the holder at the cursor is.
 fn of_holder(seen: &Snapshot, at: usize, columns: usize) -> Vec<ViewLine> {
-    let Some(row) = seen.holders.get(at) else { return Vec::new() };
-    let mut texts = Vec::new();
-    if let Some((by, until, reason)) = reservation::of(&row.about) {
-        texts.push(format!("reserved by {by} until {until}: {reason}"));
-    }
-    if !row.asks.is_empty() {
-        texts.push(format!("{} was asked to hand over:", short(seen, row.ticket)));
-        texts.extend(row.asks.iter().map(|(ask, ago)| format!("- {}", why::asked(ask, *ago))));
-    }
-    if texts.is_empty() { Vec::new() } else { below(&texts, columns) }
+    let reserved = seen.holders.get(at).and_then(|row| reservation::of(&row.about));
+    let Some((by, until, reason)) = reserved else { return Vec::new() };
+    below(&[format!("reserved by {by} until {until}: {reason}")], columns)
 }
 
 /// Returns a head and sentences for the place below the table.

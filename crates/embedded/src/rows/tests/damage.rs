@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use seinpaal_proto::{
-    Batch, Configure, Enqueue, Inbox, Kind, LeaseId, Limit, LimitRule, Name, OnMismatch, Permits,
-    Request, Ticket, execute, time::SECOND,
+    Batch, Configure, Enqueue, Inbox, Kind, Limit, LimitRule, Name, OnMismatch, Permits, Request,
+    Ticket, execute, time::SECOND,
 };
 use seinpaal_store::{Certainty, StoreErrorKind};
 
@@ -68,8 +68,8 @@ fn an_index_that_contradicts_its_table_is_damage_and_no_endless_work() {
         let mut random = Random::new(7);
         for ticket in 1..=4 {
             let mut want = random.acquire();
-            (want.ticket, want.permits) = (Ticket(ticket << 32 | 1), Permits::ONE);
-            (want.lease, want.waiter_lease) = (LeaseId(1), LeaseId(2));
+            // The first ticket ends at once, and the others stand under one lease.
+            (want.ticket, want.permits) = (Ticket(ticket.min(2) << 32 | ticket), Permits::ONE);
             (want.ttl, want.margin) = (20 * SECOND, 5 * SECOND);
             want.limit = (ticket == 1).then_some(LimitRule {
                 limit: Limit::new(2).unwrap(),

@@ -169,11 +169,10 @@ fn old_memories_do_not_hold_up_a_grant() {
 }
 
 #[test]
-fn as_many_waiters_as_one_lease_has_end_in_bounded_steps() {
+fn as_many_waiters_as_a_few_leases_have_end_in_bounded_steps() {
     let mut world = World::limited(0);
-    for ticket in 1..=1_000 {
-        let under = Acquire { waiter_lease: lease_of(7), ..patient(ticket) };
-        world.counted(1, vec![Request::Acquire(under)]);
+    for (series, member) in (1..=16).flat_map(|series| (1..=64).map(move |n| (series, n))) {
+        world.counted(1, vec![Request::Acquire(patient(of(series, member)))]);
     }
     world.contacts.0.insert(1, Contact::Dead);
     world.now += WAITER_TTL;

@@ -13,18 +13,34 @@ use crate::{
 
 const SEEDS: u64 = 150;
 const STEPS: usize = 300;
-const TICKETS: u64 = 24;
 const CLIENTS: u64 = 5;
+/// How many tickets have a series of their own.
+const ALONE: u64 = 12;
+/// The client with number n has the series with number `SERIES` + n.
+const SERIES: u128 = 1_000;
 /// Half of these lists are the beginning of another one.
 const NAMINGS: [&str; 5] = ["a", "a,b", "a,b,c,d", "b,a,c", "c"];
 const WISHES: [&str; 8] = ["", "", "", "", "a", "b", "c,a", "d"];
 
-/// Draws the next request from a seed.
-struct Dice(Rng);
+/// Draws the next request from a seed. The map has the last member of each series.
+struct Dice(Rng, BTreeMap<u128, u128>);
 
 impl Dice {
-    fn ticket(&mut self) -> u128 {
-        1 + u128::from(self.0.u64(..TICKETS))
+    fn new(seed: u64) -> Self {
+        Self(Rng::with_seed(seed), BTreeMap::new())
+    }
+
+    /// Draws a ticket that has a series of its own, or one of the last tickets of a client's series,
+    /// mostly this client's.
+    fn ticket(&mut self, client: u128) -> u128 {
+        if self.0.bool() {
+            return 1 + u128::from(self.0.u64(..ALONE));
+        }
+        let of_another = 1 + u128::from(self.0.u64(..CLIENTS));
+        let series = SERIES + if self.0.u64(..8) == 0 { of_another } else { client };
+        let last = self.1.entry(series).or_insert(1);
+        *last += u128::from(self.0.u64(..3) == 0);
+        of(series, last.saturating_sub(u128::from(self.0.u64(..5))).max(1))
     }
 
     fn span(&mut self) -> Micros {
@@ -40,11 +56,10 @@ impl Dice {
     }
 
     fn want(&mut self, client: u128) -> Acquire {
-        let ticket = self.ticket();
+        let ticket = self.ticket(client);
         let rule = [OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set][self.0.usize(..3)];
         let limit = stating(ticket, self.0.u32(..7), rule).limit;
         let most = (self.0.u64(..4) == 0).then(|| self.0.u32(..6));
-        let own = self.0.bool();
         let wishes = WISHES[self.0.usize(..8)];
         Acquire {
             wishes: wishes.parse().unwrap(),
@@ -57,8 +72,6 @@ impl Dice {
                 Enqueue::Yes { max_waiting: most }
             },
             priority: Priority::new(self.0.i32(-2..3)).unwrap(),
-            lease: if own { lease_of(ticket) } else { lease_of(1_000 + client) },
-            waiter_lease: lease_of(2_000 + client),
             ttl: 10 * SECOND,
             margin: 2_500_000,
             ..want(ticket)
@@ -66,13 +79,13 @@ impl Dice {
     }
 
     fn request(&mut self, client: u128) -> Request {
-        let ticket = self.ticket();
+        let ticket = self.ticket(client);
         match self.0.u64(..20) {
             0..=7 => Request::Acquire(self.want(client)),
             8..=10 => release(ticket),
             11 => release_slots(ticket, ["0", "1-2", "0,3-4"][self.0.usize(..3)]),
-            12..=13 => renew(1_000 + client, &[ticket, self.ticket(), self.ticket()]),
-            14 => renew_all(1_000 + client, &[ticket], 10 * SECOND),
+            12..=13 => renew(SERIES + client, &[ticket, self.ticket(client), self.ticket(client)]),
+            14 => renew_all(ticket, &[ticket], 10 * SECOND),
             15 => cancel(ticket),
             16 => evict(ticket),
             17 if self.0.bool() => Request::Configure(Configure::Limit(self.limit())),
@@ -217,7 +230,7 @@ impl World {
 }
 
 fn history(seed: u64) {
-    let mut dice = Dice(Rng::with_seed(seed));
+    let mut dice = Dice::new(seed);
     let mut world = World::new();
     let mut judge = Judge::new(&mut world);
     for _ in 0..STEPS {

@@ -93,8 +93,8 @@ fn a_waiter_that_was_not_heard_from_may_ask_again_at_the_end_of_the_line() {
 #[test]
 fn what_stands_under_one_lease_ends_together() {
     let mut world = World::limited(3);
-    for ticket in 1..=3 {
-        world.take(1, Acquire { lease: lease_of(7), ..lasting(ticket, TTL) });
+    for member in 1..=3 {
+        world.take(1, lasting(of(7, member), TTL));
     }
     world.pass(TTL);
     assert_eq!(world.holders(), []);
@@ -103,9 +103,9 @@ fn what_stands_under_one_lease_ends_together() {
 #[test]
 fn a_permit_that_joins_a_lease_is_valid_for_the_rest_of_that_lease() {
     let mut world = World::limited(2);
-    world.take(1, Acquire { lease: lease_of(7), ..lasting(1, TTL) });
+    world.take(1, lasting(of(7, 1), TTL));
     world.now += SECOND;
-    let grant = world.take(1, Acquire { lease: lease_of(7), ..lasting(2, TTL) });
+    let grant = world.take(1, lasting(of(7, 2), TTL));
     assert_eq!(grant.valid_for, Some(TTL - SECOND));
 }
 

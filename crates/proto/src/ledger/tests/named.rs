@@ -18,7 +18,7 @@ fn names(grant: &Grant) -> String {
 fn told(outcome: &crate::Outcome) -> Vec<(u128, String)> {
     let granted = outcome.wakeups.iter().filter_map(|wakeup| match &wakeup.what {
         What::Granted { slots, .. } => Some((number_of(wakeup.ticket), slots.to_string())),
-        What::Ended(_) | What::Asked => None,
+        What::Ended(_) => None,
     });
     granted.collect()
 }
@@ -214,7 +214,7 @@ fn one_step_looks_at_a_page_of_waiters_with_wishes_and_the_next_at_those_behind_
     world.take(1, wishing(1, "a"));
     world.take(1, wishing(2, "b"));
     for ticket in 1_000..1_256 {
-        world.queue(3, Acquire { waiter_lease: lease_of(7), ..wishing(ticket, "a") });
+        world.queue(3, wishing(ticket, "a"));
     }
     world.queue(4, want(4));
     assert!(told(&world.release(1, 2)).is_empty(), "the waiter stands behind the page");

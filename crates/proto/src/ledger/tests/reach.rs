@@ -90,13 +90,12 @@ fn a_waiter_without_an_inbox_is_served_in_its_turn() {
 fn renewing_a_lease_under_which_a_waiter_is_passed_over_says_that_something_differs() {
     let mut world = World::limited(1);
     world.take(1, want(1));
-    let under = |ticket| Acquire { waiter_lease: lease_of(7), ..want(ticket) };
-    world.queue(2, under(2));
-    world.queue(2, under(3));
+    world.queue(2, want(of(7, 1)));
+    world.queue(2, want(of(7, 2)));
     world.contacts.0.insert(2, Contact::Silent);
     world.release(1, 1);
     world.contacts.0.clear();
-    assert_eq!(world.one(2, renew_all(7, &[2, 3], WAITER_TTL)), Reply::Differs);
+    assert_eq!(world.one(2, renew_places(7, &[of(7, 1), of(7, 2)])), Reply::Differs);
 }
 
 #[test]
@@ -179,7 +178,7 @@ fn a_client_that_takes_another_permit_has_been_heard_from() {
     world.release(1, 1);
     world.resize(2);
     world.one(3, release(3));
-    world.take(2, Acquire { lease: lease_of(2), ..want(4) });
+    world.take(2, want(of(2, 2)));
     world.pass(20 * TTL);
-    assert_eq!(world.holders(), [2, 4]);
+    assert_eq!(world.holders(), [2, of(2, 2)]);
 }

@@ -3,7 +3,7 @@
 use std::vec;
 
 use super::world::*;
-use crate::{Acquire, Cause, LeaseId, Reply, Request, Series, Ticket, time::SECOND};
+use crate::{Acquire, Cause, Reply, Request, Series, Ticket, time::SECOND};
 
 /// Returns a ticket of the one series that these tests use.
 fn nth(number: u32) -> Ticket {
@@ -11,7 +11,7 @@ fn nth(number: u32) -> Ticket {
 }
 
 fn want_nth(number: u32) -> Acquire {
-    Acquire { ticket: nth(number), lease: LeaseId(7 << 32), ..want(9) }
+    Acquire { ticket: nth(number), ..want(9) }
 }
 
 fn release_nth(number: u32) -> Request {
@@ -109,8 +109,7 @@ fn a_series_is_remembered_while_anything_of_it_is_held_and_one_ttl_longer() {
     for _ in 0..9 {
         world.pass(TTL / 2);
         let whom = crate::Whom::Tickets(vec![nth(2)]);
-        let (lease, margin) = (LeaseId(7 << 32), TTL);
-        let renew = crate::Renew { lease, ttl: TTL, margin, whom };
+        let renew = crate::Renew { lease: nth(1).lease(), ttl: TTL, margin: TTL, whom };
         world.one(1, Request::Renew(renew));
     }
     assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));

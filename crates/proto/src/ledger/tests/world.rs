@@ -9,18 +9,33 @@ use crate::{
     time::{Micros, SECOND, UNBOUNDED, WAITER_TTL, margin},
 };
 
-/// Returns the ticket of a number. Each is the first of a series of its own.
-pub(super) fn ticket_of(number: u128) -> Ticket {
-    Ticket(number << 32 | 1)
-}
+/// How many series there are.
+const SERIES: u128 = 1_000_000;
 
-/// Returns the lease with this number.
-pub(super) fn lease_of(number: u128) -> LeaseId {
-    LeaseId(number << 32)
+/// Returns the ticket of a number. Each number below a million is the first ticket of a series of
+/// its own, [`of`] has those of the others.
+pub(super) fn ticket_of(number: u128) -> Ticket {
+    Ticket((number % SERIES) << 32 | (number / SERIES + 1))
 }
 
 pub(super) fn number_of(ticket: Ticket) -> u128 {
-    ticket.0 >> 32
+    of(ticket.0 >> 32, u128::from(ticket.number()))
+}
+
+/// Returns the number of a ticket that shares its series with others. The members of a series
+/// count from 1.
+pub(super) const fn of(series: u128, member: u128) -> u128 {
+    (member - 1) * SERIES + series
+}
+
+/// Returns the lease under which the permits of a series stand.
+pub(super) fn lease_of(series: u128) -> LeaseId {
+    ticket_of(series).lease()
+}
+
+/// Returns the lease under which the waiters of a series stand.
+pub(super) fn place_of(series: u128) -> LeaseId {
+    ticket_of(series).place()
 }
 
 /// The ttl of every request that states none.
@@ -152,7 +167,7 @@ impl World {
     }
 }
 
-/// Returns a request for one permit under leases of its own.
+/// Returns a request for one permit.
 pub(super) fn want(ticket: u128) -> Acquire {
     Acquire {
         ticket: ticket_of(ticket),
@@ -162,10 +177,8 @@ pub(super) fn want(ticket: u128) -> Acquire {
         limit: None,
         enqueue: Enqueue::Yes { max_waiting: None },
         priority: Priority::default(),
-        lease: lease_of(ticket),
         ttl: TTL,
         margin: margin(TTL),
-        waiter_lease: lease_of(ticket + 1_000_000),
         waiter_ttl: WAITER_TTL,
         not_after: None,
         about: String::new(),
@@ -239,10 +252,20 @@ pub(super) fn renew(lease: u128, tickets: &[u128]) -> Request {
     Request::Renew(Renew { lease: lease_of(lease), ttl: TTL, margin: margin(TTL), whom })
 }
 
+/// Returns a request that renews a lease as a whole.
 pub(super) fn renew_all(lease: u128, tickets: &[u128], ttl: Micros) -> Request {
+    renew_whole(lease_of(lease), tickets, ttl)
+}
+
+/// Returns a request that renews the places of a series.
+pub(super) fn renew_places(series: u128, tickets: &[u128]) -> Request {
+    renew_whole(place_of(series), tickets, WAITER_TTL)
+}
+
+fn renew_whole(lease: LeaseId, tickets: &[u128], ttl: Micros) -> Request {
     let digest = tickets.iter().map(|t| ticket_of(*t).digest()).sum::<u64>() & ((1 << 48) - 1);
     let whom = Whom::All { members: tickets.len() as u32, digest };
-    Request::Renew(Renew { lease: lease_of(lease), ttl, margin: margin(ttl), whom })
+    Request::Renew(Renew { lease, ttl, margin: margin(ttl), whom })
 }
 
 /// Returns the tickets whose grant an outcome tells of.

@@ -8,7 +8,6 @@ use super::{
         desk::{Desk, digest},
         lease::LeaseDesk,
         record::Phase,
-        renewal::MOST_MOVED,
         sent::{BatchPart, Sent},
     },
     Draft,
@@ -16,7 +15,7 @@ use super::{
 use crate::{
     id::{LeaseId, Ticket},
     name::Name,
-    request::{Batch, Renew, Request, Whom},
+    request::{Renew, Request, Whom},
     time::Micros,
 };
 
@@ -36,16 +35,13 @@ impl Session {
                 continue;
             }
             let (ttl, margin) = (of.ttl, config.stated_margin(of.ttl));
-            let unproved: Vec<Ticket> = of.unproved.iter().copied().collect();
-            for some in unproved.chunks(Batch::MOST_TICKETS) {
-                if draft.is_full() {
-                    return;
-                }
-                let tickets = some.to_vec();
-                let whom = Whom::Tickets(tickets.clone());
-                let renew = Request::Renew(Renew { lease, ttl, margin, whom });
-                draft.push(BatchPart::Proof { lease, tickets }, renew);
+            if draft.is_full() {
+                return;
             }
+            let tickets: Vec<Ticket> = of.unproved.iter().copied().collect();
+            let whom = Whom::Tickets(tickets.clone());
+            let renew = Request::Renew(Renew { lease, ttl, margin, whom });
+            draft.push(BatchPart::Proof { lease, tickets }, renew);
             of.proofs.sent(now, config.schedule(ttl).repeat());
         }
     }
@@ -62,15 +58,12 @@ impl Session {
         let joined = desk.leases_to_join();
         let Desk { leases, records, .. } = desk;
         for (&lease, of) in leases.iter_mut() {
-            // A lease with more tickets than one call can name is renewed as a whole, even in
-            // doubt.
-            let as_a_whole = !of.by_ticket && (is_certain || of.held.len() > MOST_MOVED);
+            let as_a_whole = !of.by_ticket && is_certain;
             // A permit that is granted now under an old lease is not proved for long enough, and
             // would cost a renewal of its own. So this call renews the lease, too.
             let is_joined = as_a_whole && joined.contains(&lease) && of.is_worth_renewing(now);
             let is_due = is_joined || of.is_due(now);
-            let calls = if as_a_whole { 1 } else { of.held.len().div_ceil(Batch::MOST_TICKETS) };
-            if !is_due || !draft.has_room_for(calls) {
+            if !is_due || draft.is_full() {
                 continue;
             }
             of.renewal_is_sent(now, config.schedule(of.ttl).repeat());
@@ -84,7 +77,7 @@ impl Session {
             // release, so it counts above. It is not renewed by name any more.
             let is_held = |t: &&Ticket| records.get(t).is_some_and(|r| r.phase == Phase::Held);
             let held: Vec<Ticket> = of.held.iter().filter(is_held).copied().collect();
-            draft.renew_by_name(lease, &held, renew);
+            draft.renew_by_name(lease, held, renew);
         }
     }
 
@@ -105,21 +98,22 @@ impl Session {
         draft.push(BatchPart::Ahead { lease, ticket }, renew);
     }
 
-    /// Renews all places in line with one request.
+    /// Renews the places in line, those of a series with one request.
     pub(super) fn draft_places(&mut self, now: Micros, name: &Name, draft: &mut Draft) {
         let ttl = self.config.waiter_ttl;
-        let desk = self.desk(name);
-        // Places that are due soon go along with other requests, which saves a call.
-        if desk.waiters_due.is_none_or(|due| due > now + ttl / 12) || draft.is_full() {
-            return;
+        for (&lease, places) in self.desk(name).places.iter_mut() {
+            // Places that are due soon go along with other requests, which saves a call.
+            if places.due.is_none_or(|due| due > now + ttl / 12) || draft.is_full() {
+                continue;
+            }
+            places.due = None;
+            let members = u32::try_from(places.waiting.len()).unwrap_or(u32::MAX);
+            let whom = Whom::All { members, digest: digest(places.waiting.iter()) };
+            // Nobody holds a permit by a place, so its renewal states the largest margin that a
+            // lease may have, and slows the ledger's clock as little as possible.
+            let renew = Renew { lease, ttl, margin: ttl / 2, whom };
+            draft.push(BatchPart::Places(lease), Request::Renew(renew));
         }
-        desk.waiters_due = None;
-        let members = u32::try_from(desk.places.len()).unwrap_or(u32::MAX);
-        let whom = Whom::All { members, digest: digest(desk.places.iter()) };
-        // Nobody holds a permit by a place, so its renewal states the largest margin that a lease
-        // may have, and slows the ledger's clock as little as possible.
-        let renew = Renew { lease: desk.waiter_lease, ttl, margin: ttl / 2, whom };
-        draft.push(BatchPart::Places, Request::Renew(renew));
     }
 }
 
@@ -131,11 +125,13 @@ impl Draft {
         self.push(BatchPart::Lease { lease, tickets }, renew(whom));
     }
 
-    fn renew_by_name(&mut self, lease: LeaseId, held: &[Ticket], renew: impl Fn(Whom) -> Request) {
-        for some in held.chunks(Batch::MOST_TICKETS) {
-            let tickets = some.to_vec();
-            let whom = Whom::Tickets(tickets.clone());
-            self.push(BatchPart::Tickets { lease, tickets }, renew(whom));
-        }
+    fn renew_by_name(
+        &mut self,
+        lease: LeaseId,
+        tickets: Vec<Ticket>,
+        renew: impl Fn(Whom) -> Request,
+    ) {
+        let whom = Whom::Tickets(tickets.clone());
+        self.push(BatchPart::Tickets { lease, tickets }, renew(whom));
     }
 }

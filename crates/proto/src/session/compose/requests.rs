@@ -12,7 +12,7 @@ use super::{
     Draft,
 };
 use crate::{
-    id::{Fence, LeaseId},
+    id::Fence,
     name::Name,
     request::{Acquire, Attach, Request},
     time::{Micros, SECOND, UNBOUNDED},
@@ -44,7 +44,6 @@ impl Session {
         let store_now = self.store_clock.map(|(clock, sent)| clock + (now - sent));
         let config = self.config.clone();
         let desk = self.desk(name);
-        let waiter_lease = desk.waiter_lease;
         while !draft.is_full()
             && let Some(ticket) = desk.outbox.pop()
         {
@@ -53,7 +52,7 @@ impl Session {
             if record.sent_at.is_none() {
                 record.sent_at = Some(now);
             }
-            let (item, request) = request_for(record, &config, waiter_lease, store_now);
+            let (item, request) = request_for(record, &config, store_now);
             draft.push(item, request);
         }
     }
@@ -64,7 +63,6 @@ impl Session {
 fn request_for(
     record: &Record,
     config: &SessionConfig,
-    waiter_lease: LeaseId,
     store_now: Option<Micros>,
 ) -> (BatchPart, Request) {
     let ticket = record.ticket;
@@ -97,18 +95,13 @@ fn request_for(
             (BatchPart::Attach(ticket, lease), Request::Attach(attach))
         }
         _ => {
-            let acquire = acquire_of(record, config, waiter_lease, not_after);
+            let acquire = acquire_of(record, config, not_after);
             (BatchPart::Acquire(ticket), Request::Acquire(acquire))
         }
     }
 }
 
-fn acquire_of(
-    record: &Record,
-    config: &SessionConfig,
-    waiter_lease: LeaseId,
-    not_after: Option<Micros>,
-) -> Acquire {
+fn acquire_of(record: &Record, config: &SessionConfig, not_after: Option<Micros>) -> Acquire {
     let Want { permits, kind, wishes, limit, enqueue, priority, ttl, about, .. } = &record.want;
     Acquire {
         ticket: record.ticket,
@@ -118,10 +111,8 @@ fn acquire_of(
         limit: *limit,
         enqueue: *enqueue,
         priority: *priority,
-        lease: record.lease,
         ttl: *ttl,
         margin: config.stated_margin(*ttl),
-        waiter_lease,
         waiter_ttl: config.waiter_ttl,
         not_after,
         about: String::from(&**about),

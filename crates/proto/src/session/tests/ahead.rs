@@ -88,7 +88,7 @@ fn released(ticket: Ticket) -> Reply {
 
 fn held(fence: u64) -> Reply {
     let (slots, names) = ("0".parse().unwrap(), SlotNames::none());
-    let held = TicketReply::Held { fence: Fence(fence), slots, names, asks: Vec::new() };
+    let held = TicketReply::Held { fence: Fence(fence), slots, names };
     Reply::Tickets { valid_for: Some(TTL), tickets: [held].into() }
 }
 

@@ -120,12 +120,7 @@ impl Net {
 
     /// Asks a question that does not carry the session's inbox.
     pub(super) fn one_off_as_nobody(&mut self, who: usize) -> OneOffId {
-        self.one_off(who, Request::Inspect { rows: 0 })
-    }
-
-    /// Sends a request of an operator.
-    pub(super) fn one_off(&mut self, who: usize, request: Request) -> OneOffId {
-        let name = self.name.clone();
+        let (name, request) = (self.name.clone(), Request::Inspect { rows: 0 });
         self.sessions[who].one_off(self.now, &name, request, true)
     }
 

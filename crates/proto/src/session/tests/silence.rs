@@ -130,7 +130,6 @@ fn a_renewal_that_overtakes_a_request_for_a_permit_names_its_tickets() {
         fence: Fence(1),
         slots: "0".parse().unwrap(),
         names: crate::SlotNames::none(),
-        asks: Vec::new(),
     };
     let renewed = Reply::Tickets { valid_for: Some(30 * SECOND), tickets: [held].into() };
     session.handle_replies(at, call.id, replies(renewed));

@@ -41,7 +41,6 @@ fn a_grant_learned_by_a_wakeup_is_handed_over_once_a_renewal_has_proved_it_and_i
         fence: Fence(2),
         slots: "0".parse().unwrap(),
         names: crate::SlotNames::none(),
-        asks: Vec::new(),
     };
     let proof = Reply::Tickets { valid_for: Some(TTL), tickets: [held].into() };
     session.handle_replies(SECOND, call.id, replies(proof));

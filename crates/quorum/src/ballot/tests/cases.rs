@@ -162,7 +162,8 @@ fn where_all_nodes_were_outbid_and_know_of_no_limit_the_one_that_is_stated_count
             on_mismatch: OnMismatch::Refuse,
         };
         let want = Acquire { limit: limit.map(rule), ..want(1, 2) };
-        Ballot { want, slots: None, fence: 20, tries: 0 }.count(&answers, true)
+        let lease = want.ticket.lease();
+        Ballot { want, lease, slots: None, fence: 20, tries: 0 }.count(&answers, true)
     };
     assert!(matches!(verdict(Some(4)), BallotVerdict::Again { .. }), "{:?}", verdict(Some(4)));
     let implied = verdict(None);

@@ -7,15 +7,17 @@ use std::{
     time::Duration,
 };
 
-use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, Value};
+use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 use tokio::time::sleep;
 
 use super::{ClusterNode, LINKS, LinkPlace, NodeLink, NodeNews, OnHeard};
 use crate::{
     connection::pause_of_callers,
-    error,
+    error::LinkFailure,
+    greeting::{Greeting, ServerKind},
     link::RESPONSE_TIMEOUT,
-    transport::{CallError, CommandAnswer, Commands, TransportFault},
+    replicas::{REPLICATION_TIMEOUT, Replicas},
+    transport::{CallError, CommandAnswer, TransportFault},
 };
 use seinpaal_store::StoreError;
 
@@ -59,12 +61,11 @@ impl LinkPlace {
 }
 
 impl ClusterNode {
-    pub(super) async fn command_link(&self) -> Result<NodeLink, StoreError> {
+    pub(in crate::cluster) async fn command_link(&self) -> Result<NodeLink, StoreError> {
         let open = async || {
             sleep(pause_of_callers(self.tries.fetch_add(1, Ordering::Relaxed))).await;
             let id = LINKS.fetch_add(1, Ordering::Relaxed);
-            // Wakeups have a link of their own, so the older protocol is enough here.
-            self.open(ProtocolVersion::RESP2, self.config(), id).await
+            self.open(self.config(), id).await
         };
         self.commands.get(open).await
     }
@@ -77,23 +78,24 @@ impl ClusterNode {
                 hear(&on_heard, id, &push);
                 Ok::<(), ()>(())
             });
-            self.open(ProtocolVersion::RESP3, config, id).await
+            self.open(config, id).await
         };
         self.wakeups.get(open).await
     }
 
-    async fn open(
-        &self,
-        protocol: ProtocolVersion,
-        config: AsyncConnectionConfig,
-        id: u64,
-    ) -> Result<NodeLink, StoreError> {
-        let opened = Commands::open(&self.url, protocol, config, self.connect_timeout()).await;
-        let connection = opened.map_err(|failed| match failed {
-            CallError::Fault(TransportFault::Slow) => self.later("does not answer"),
-            failed => error::of_connecting(&failed, &self.url.to_string()),
+    async fn open(&self, config: AsyncConnectionConfig, id: u64) -> Result<NodeLink, StoreError> {
+        let (kind, longest_wait) = (ServerKind::Cluster, self.connect_timeout());
+        let greeting = Greeting { url: &self.url, kind, longest_wait };
+        let opened = greeting.over_resp3(config, None).await;
+        let (greeted, _) = opened.map_err(|failed| match failed {
+            LinkFailure::Call(CallError::Fault(TransportFault::Slow)) => {
+                self.later("does not answer")
+            }
+            failed => failed.at(&self.url.to_string()),
         })?;
-        Ok(NodeLink { id, connection, heard: Arc::default(), replicas: Arc::default() })
+        let replicas = Arc::new(Replicas::new(REPLICATION_TIMEOUT));
+        let (connection, reading) = (greeted.commands, greeted.reading);
+        Ok(NodeLink { id, connection, reading, heard: Arc::default(), replicas })
     }
 
     fn config(&self) -> AsyncConnectionConfig {

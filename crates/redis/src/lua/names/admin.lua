@@ -36,18 +36,18 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
     if head then
       local its_version = string.byte(head)
       if its_version ~= VERSION and its_version and its_version > 11 and its_version < 64 then
-        L.refuse('SEINPAALFORMAT', 'the name is kept in another format')
+        L.refuse('SEINPAALFORMAT', 'written in format ' .. its_version .. ', and this program reads format ' .. VERSION)
       end
       if its_version ~= VERSION or #head < HEAD_SIZE then L.damaged('the header cannot be read') end
       local _
-      _, L.kind, flags, L.uses, L.limit, L.held, L.waiting, L.top, L.clock, wall, L.fence, L.bound,
-        L.due, L.deadline, L.remembered = read(HEAD, head)
+      _, L.kind, flags, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence,
+        L.bound, L.due, L.deadline, L.remembered = read(HEAD, head)
       if #head > HEAD_SIZE then L.shift, L.arrival = read('<dd', head, HEAD_SIZE + 1) end
     else
       if call('exists', L.key) == 1 then L.damaged('the hash has no header') end
       if call('exists', L.order) == 1 then call('unlink', L.order) end
-      L.kind, L.uses, L.limit, L.held, L.waiting, L.top, L.clock, wall, L.fence, L.bound, L.due,
-        L.deadline, L.remembered = 0, 0, 1, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0
+      L.kind, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence, L.bound,
+        L.due, L.deadline, L.remembered = 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0
     end
     L.is_paused, L.is_pinned, L.is_stated, L.is_named = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4, flags >= 8
     local passed = now - wall
@@ -217,14 +217,12 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
     return pack('<BI4', 17, L.limit)
   end
 
-  -- Inspect: everything about the name, page by page. A page has the rows of some records, in no order; a
-  -- row may come twice if the name changes between two pages.
-
-  -- The other requests of the call are executed and written before.
+  -- Inspect: the totals of the name and a page of its rows. The other requests of the call are executed and
+  -- written before.
 
   requests[11] = function(at, to)
-    local rows, after = read('<I2', argument, at)
-    return { rows, sub(argument, after, to) }
+    local waiters, holders, after = read('<I4I4', argument, at)
+    return { sub(argument, after, to), waiters, holders }
   end
 
   -- Only a call that does nothing but grow the name may be refused for lack of memory.
@@ -247,7 +245,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
   end
   local start = L.finish()
   for i, reply in ipairs(replies) do
-    if type(reply) == 'table' then replies[i] = L.page(reply[2], reply[1]) end
+    if type(reply) == 'table' then replies[i] = L.page(reply[1], reply[2], reply[3]) end
   end
   return start .. table.concat(replies)
 end

@@ -54,10 +54,10 @@ for name = 1, names do
   elseif #head < HEAD_SIZE then
     refusal, head = 'SEINPAALCORRUPT the header is too short', nil
   end
-  local version, kind, flags, uses, limit, held, waiting, top, clock, wall, fence, bound, due, deadline,
+  local version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
     remembered, trailer_at = read(HEAD, head or NEW_HEAD)
   if version ~= VERSION then
-    refusal = version > 11 and version < 64 and 'SEINPAALFORMAT the name is kept in another format'
+    refusal = version > 11 and version < 64 and 'SEINPAALFORMAT written in format ' .. version .. ', and this program reads format ' .. VERSION
       or 'SEINPAALCORRUPT the header cannot be read'
   end
   local shift, arrival, front = 0, 0, nil
@@ -65,8 +65,9 @@ for name = 1, names do
     shift, arrival, trailer_at = read('<dd', head, trailer_at)
     if #head >= trailer_at then front = sub(head, trailer_at) end
   end
-  -- Named slots are left to the script of the general requests, which takes the same arguments.
-  if flags >= 8 then refusal = 'SEINPAALGENERAL the slots have names' end
+  -- A name whose slots have names is left to the other script, which takes the same arguments. The answer
+  -- is empty then.
+  if flags >= 8 then refusal = '' end
   -- Nearly always a limit is stated, and nothing is configured. That is 4.
   local is_pinned, is_stated, is_plain = false, flags == 4, true
   if flags ~= 4 and flags > 0 then
@@ -125,7 +126,7 @@ for name = 1, names do
           version = VERSION, is_new = not head, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4,
           listens = options % 2 == 1, wall = wall, is_paused = flags % 2 == 1, is_named = false,
           arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = {}, kind = 0, uses = uses,
-          limit = 0, held = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
+          limit = 0, held = 0, holders = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
           deadline = deadline, remembered = 0, is_pinned = is_pinned, is_stated = false, progress = false,
           is_order_new = false, grows = true, add_rare = add_rare,
         }
@@ -143,8 +144,8 @@ for name = 1, names do
         add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
         if due <= steady then add_rare(L, 'expire') end
       end
-      L.kind, L.limit, L.held, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
-        kind, limit, held, waiting, top, fence, bound, due, remembered, is_stated
+      L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
+        kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated
       L.is_order_new = L.is_order_new or is_order_new
       L.has_written = L.has_written or has_written
       if is_request and task ~= 'serve' then
@@ -155,8 +156,8 @@ for name = 1, names do
       if notifications then L.earlier, notifications = notifications, nil end
       local ok, got = pcall(L.run, task, argument, at - 16, to, stated, free, adds, removes)
       stated, free, adds, removes = nil, nil, nil, nil
-      kind, limit, held, waiting, top, fence, bound, due, remembered, is_stated =
-        L.kind, L.limit, L.held, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
+      kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated =
+        L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
       arrival = L.arrival
       if not ok then
         refusal, is_over = L.refusal_of(got), true
@@ -289,7 +290,7 @@ for name = 1, names do
                   .. sub(tail, first_row)
                 if record_flags % 4 < 2 then record_flags, first_row = record_flags + 2, first_row + 8 end
               end
-              held = held + permits
+              held, holders = held + permits, holders + 1
               fence = fence < now and now or fence + 1
               local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
               members, digest = members + 1, (digest + mixed * (mixed * mixed % 16777216)) % 281474976710656
@@ -388,7 +389,7 @@ for name = 1, names do
           if clock + shared_ttl > till then till = clock + shared_ttl end
           if till > remembered then remembered = till end
           if members == 0 and steady + till - clock < earliest then earliest = steady + till - clock end
-          is_changed, grows = true, false
+          is_changed, grows, holders = true, false, holders - 1
           if held == permits then
             if held < top then
               call('zremrangebylex', order, '[f', '(g')
@@ -469,11 +470,11 @@ for name = 1, names do
                     .. pack(ROW, wanted, his_flags - 1, his_more - 9, his_permits, fence, top)
                     .. sub(record, his_after + 9, his_after + his_more - 1)
                   call('zrem', order, member)
-                  has_written, waiting = true, waiting - 1
+                  has_written, waiting, holders = true, waiting - 1, holders + 1
                   notifications = notifications or {}
                   notifications[#notifications + 1] = channel
                   notifications[#notifications + 1] = sub(member, 10) .. 'g'
-                    .. pack('<dI4I4I4', fence, limit, top, top + his_permits - 1) .. key
+                    .. pack('<dI4I2I4I4', fence, limit, 1, top, top + his_permits - 1) .. key
                   front = waiting > 0 and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1] or nil
                   held, top = held + his_permits, top + his_permits
                   task = nil
@@ -588,7 +589,7 @@ for name = 1, names do
 
   local answer = start
   if refusal then
-    answer = redis.error_reply(refusal)
+    answer = refusal == '' and '' or redis.error_reply(refusal)
   elseif start then
     answer = start .. replies
   else
@@ -615,7 +616,7 @@ for name = 1, names do
     end
     flags = flags % 4
     if is_stated then flags = flags + 4 end
-    head = pack(HEAD, VERSION, kind, flags, uses, limit, held, waiting, top, clock, now, fence, bound,
+    head = pack(HEAD, VERSION, kind, flags, uses, limit, held, holders, waiting, top, clock, now, fence, bound,
       due, deadline, remembered)
     if waiting > 0 or shift > 0 or arrival >= clock then
       head = head .. pack('<dd', shift, arrival) .. (front or '')

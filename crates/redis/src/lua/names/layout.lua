@@ -21,10 +21,10 @@
 
 local VERSION = 30
 -- version, kind (a letter, 0 for none), flags, how often the expiry was set (at most 16); limit,
--- permits held, waiters, the first slot that was never handed out; clock, wall, the last
+-- permits held, holders, waiters, the first slot that was never handed out; clock, wall, the last
 -- fence, bound, due (nothing ends before it), deadline of the keys, until when anything is
 -- remembered
-local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4ddddddd', 76
+local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4I4ddddddd', 80
 -- Flags of the header: 1 paused, 2 pinned, 4 stated, 8 slots have names. A limit is in force if it is
 -- pinned or stated; without either it is 1. The trailer, if there is one, is '<dd', shift and
 -- last arrival, and while anybody waits the order's member of the first waiter.
@@ -51,5 +51,5 @@ local ROW, ROW_SIZE = '<I4BI2I4dI4', 23
 -- The client splits its tickets, so a lease has at most 64.
 
 -- The header of a name that is new, and a record that is. (The bytes 64 and 67 are of 2^53.)
-local NEW_HEAD = '\30\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\64\67\0\0\0\0\0\0\64\67\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+local NEW_HEAD = '\30\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\64\67\0\0\0\0\0\0\64\67\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 local NEW_RECORD = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

@@ -557,7 +557,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     if L.held == 0 then L.clear_free_slots() end
     if slots then L.take_these(slots) else slots = L.take_slots(row.permits) end
     L.set_slots(row, slots)
-    L.held, L.fence = L.held + row.permits, math.max(L.fence + 1, L.now)
+    L.held, L.holders, L.fence = L.held + row.permits, L.holders + 1, math.max(L.fence + 1, L.now)
     row.waits, row.fence = false, L.fence
   end
 
@@ -594,7 +594,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
       L.waiting = L.waiting - 1
       return
     end
-    L.held = L.held - row.permits
+    L.held, L.holders = L.held - row.permits, L.holders - 1
     if L.held == 0 then
       L.clear_free_slots()
     else
@@ -677,7 +677,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     end
     L.touch(row)
     L.remember(record, row.number, row.ttl)
-    L.notify(row, 'g' .. struct.pack('<dI4', row.fence, L.limit) .. L.slots_of(row))
+    L.notify(row, 'g' .. struct.pack('<dI4I2', row.fence, L.limit, #L.slots_of(row) / 8) .. L.slots_of(row))
   end
 
   -- Grants to the waiters in their order, for as long as permits suffice (rules 5 and 8).
@@ -769,7 +769,8 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     end
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)
-    return struct.pack('<BBBBI4I4I4I4ddddddd', L.version, L.kind, flags, L.uses, L.limit, L.held, L.waiting, L.top, L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered) .. trailer
+    return struct.pack(HEAD, L.version, L.kind, flags, L.uses, L.limit, L.held, L.holders, L.waiting, L.top,
+      L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered) .. trailer
   end
 
   function L.write(is_idle)

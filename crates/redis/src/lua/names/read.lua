@@ -7,7 +7,7 @@
 
 local most, now, answers = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
 -- The most waiters that one call lists.
-local rows_left = 1024
+local rows_left = 256
 if not now then
   local time = redis.call('time')
   now = time[1] * 1000000 + time[2]
@@ -19,7 +19,7 @@ local function told(key, order)
   if string.byte(head) ~= VERSION or #head < HEAD_SIZE then return 'look' end
   local L = { key = key, order = order, now = now, guard = guard, records = {}, texts = {}, known = {} }
   local _, flags, wall
-  _, L.kind, flags, _, L.limit, L.held, L.waiting, L.top, L.clock, wall, L.fence, L.bound, L.due =
+  _, L.kind, flags, _, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence, L.bound, L.due =
     struct.unpack(HEAD, head)
   local shift = #head > HEAD_SIZE and struct.unpack('<d', head, HEAD_SIZE + 1) or 0
   local passed = now - wall
@@ -30,22 +30,12 @@ local function told(key, order)
   local may_grant = L.waiting > 0 and L.held < L.limit and not L.is_paused and not (guard and guard(now) > 0)
   if L.held + L.waiting > 0 and (L.due <= now + shift or may_grant) then return 'look' end
 
-  local wanted, rows = math.min(most, L.waiting, rows_left), {}
+  local rows = {}
   add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   add_rows(L)
-  for _, band in ipairs({ 'q', 'k' }) do
-    local from, to = '[' .. band, '(' .. (band == 'q' and 'r' or 'l')
-    local members = wanted > #rows
-      and redis.call('zrangebylex', order, from, to, 'limit', '0', string.format('%d', wanted - #rows)) or {}
-    for _, member in ipairs(members) do
-      local _, _, series, number = struct.unpack('>c1I8c12I4', member)
-      local row = L.find(series, number)
-      if not row or not row.waits then return 'look' end
-      rows[#rows + 1] = L.row_told(row)
-    end
-  end
+  L.list_waiters(rows, math.min(most, rows_left), '')
   rows_left = rows_left - #rows
-  return '\21' .. L.totals() .. struct.pack('<I2', 0) .. struct.pack('<I2', #rows) .. table.concat(rows)
+  return '\21' .. L.totals() .. struct.pack('<I2', 3) .. 'end' .. struct.pack('<I2', #rows) .. table.concat(rows)
 end
 
 for at = 1, #KEYS - 1, 2 do

@@ -7,14 +7,14 @@ local function add_rows(L)
     return pack('<I2', #value) .. value
   end
 
-  -- The kind, flags, limit, the limit that callers stated, permits held, waiters, how long the last holds
+  -- The kind, flags, limit, the limit that callers stated, permits held, holders, waiters, how long the last holds
   -- took, for how long the restart guard lasts, the reason of a pause, the names of the slots.
   function L.totals()
     local found = redis.call('hmget', L.key, 's', 'p', 'n', 'r')
     local stated = L.is_stated and (L.is_pinned and found[1] and read('<I4', found[1]) or L.limit) or 0
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)
-    return pack('<BBI4I4I4I4dd', L.kind, flags, L.limit, stated, L.held, L.waiting,
+    return pack('<BBI4I4I4I4I4dd', L.kind, flags, L.limit, stated, L.held, L.holders, L.waiting,
       found[4] and read('<d', found[4]) or 0, L.guard and L.guard(L.now) or 0)
       .. text(L.is_paused and found[2] or '') .. text(L.is_named and found[3] or '')
   end
@@ -37,19 +37,59 @@ local function add_rows(L)
     return L.ticket_of(row) .. told .. pack('<I2', #slots / 8) .. slots .. text(row.about)
   end
 
-  -- Gives the totals, and the rows of some records, in no order. The cursor of the answer leads to the next
-  -- page; 0 ends. A row may come twice if the name changes between two pages.
-  function L.page(cursor, count)
-    local found = redis.call('hscan', L.key, cursor, 'count', string.format('%d', count))
-    local rows = {}
-    for at = 1, #found[2], 2 do
-      local field, value = found[2][at], found[2][at + 1]
-      if #field == 16 then
-        for _, row in ipairs(L.rows_of(L.read_record(field, value))) do
-          if not row.is_elsewhere then rows[#rows + 1] = L.row_told(row) end
+  -- Appends the rows of waiters in order, those passed over last: `most` of them, behind the member `after`
+  -- of the order, or from the first one if that is ''. Gives the last member.
+  function L.list_waiters(rows, most, after)
+    for _, band in ipairs({ 'q', 'k' }) do
+      local begun = string.sub(after, 1, 1)
+      if band == 'k' or begun ~= 'k' then
+        local from = begun == band and '(' .. after or '[' .. band
+        local to = band == 'q' and '(r' or '(l'
+        local members = most > #rows
+          and redis.call('zrangebylex', L.order, from, to, 'limit', '0', string.format('%d', most - #rows)) or {}
+        for _, member in ipairs(members) do
+          local _, _, series, number = read('>c1I8c12I4', member)
+          local row = L.find(series, number)
+          if not row or not row.waits then L.damaged('a waiter that is listed is not there') end
+          rows[#rows + 1], after = L.row_told(row), member
         end
       end
     end
-    return '\21' .. L.totals() .. text(found[1]) .. pack('<I2', #rows) .. table.concat(rows)
+    return after
+  end
+
+  -- Appends the rows of holders, in no order, about as many as are asked for. The cursor goes on where the
+  -- last page ended. A row may come twice if the name changes between two pages.
+  function L.list_holders(rows, most, cursor)
+    repeat
+      local found = redis.call('hscan', L.key, cursor, 'count', '8')
+      cursor = found[1]
+      for at = 1, #found[2], 2 do
+        local field, value = found[2][at], found[2][at + 1]
+        if #field == 16 then
+          for _, row in ipairs(L.rows_of(L.read_record(field, value))) do
+            if not row.is_elsewhere and not row.waits then rows[#rows + 1] = L.row_told(row) end
+          end
+        end
+      end
+    until cursor == '0' or #rows >= most
+    return cursor
+  end
+
+  -- Gives the totals and a page of rows: first waiters, as many as are wanted, then holders. A page has
+  -- about 256 rows, so that reading a large name blocks nobody. Its cursor, which is '' at first, leads to
+  -- the next page, or is 'end'.
+  function L.page(cursor, waiters, holders)
+    local rows, kind, most = {}, string.sub(cursor, 1, 1), 256
+    if kind ~= 'h' then
+      cursor = L.list_waiters(rows, math.min(waiters, most), cursor)
+      if #rows < math.min(waiters, most) or waiters <= most then kind, cursor = 'h', 'h0' end
+    end
+    if kind == 'h' and #rows < most then
+      cursor = holders > 0 and 'h' .. L.list_holders(rows, math.min(#rows + holders, most), string.sub(cursor, 2))
+        or 'h0'
+      if cursor == 'h0' then cursor = 'end' end
+    end
+    return '\21' .. L.totals() .. text(cursor) .. pack('<I2', #rows) .. table.concat(rows)
   end
 end

@@ -132,7 +132,7 @@ fn links(ports: [u16; 2]) -> Arc<ClusterLinks> {
     let Ok(StoreUrl::Cluster(url)) = StoreUrl::parse(&url) else { panic!("the URL of a cluster") };
     let keys = Keys::new("seinpaal:").unwrap();
     let (news, _) = tokio::sync::mpsc::unbounded_channel();
-    let options = ClusterOptions { url, keys, inbox: Inbox(1), news, mutations: Vec::new() };
+    let options = ClusterOptions { url, keys, inbox: Inbox(1), news, edit: None };
     let links = Arc::new_cyclic(|me| ClusterLinks::new(options, me.clone()));
     let of = NodeAddress { host: "127.0.0.1".into(), port: ports[0] };
     let map: Value = redis::parse_redis_value(hash_slots(ports).as_bytes()).unwrap();
@@ -194,6 +194,7 @@ impl LiveNode {
         }
         match words[0].as_str() {
             "HELLO" => "%1\r\n$5\r\nproto\r\n:3\r\n".to_owned(),
+            "TIME" => "*2\r\n$1\r\n1\r\n$1\r\n0\r\n".to_owned(),
             "CLUSTER" => self.hash_slots.clone(),
             "SSUBSCRIBE" | "SUNSUBSCRIBE" => {
                 let (what, channel) = (words[0].to_lowercase(), &words[1]);
