@@ -45,7 +45,7 @@ def decode(fields, order):
             members.append(b'e' + eight(a.listed) + id); s = 'a %d %s %s %d %d %d %d' % (a.fence, a.inbox.hex(), a.about, a.since, a.ttl, a.ends, a.wall)
         elif j.state == b'r':
             is_open = not j.group or groups[j.group][1] == where
-            members.append(b'a' + where if is_open else b'g' + j.group.encode() + b'\0' + where); state = 'r'; counts['open'] = counts.get('open', 0) + is_open; s = 'r %d' % is_open
+            members += [b'a' + where] * is_open + [b'g' + j.group.encode() + b'\0' + where] * (j.group != ''); state = 'r'; counts['open'] = counts.get('open', 0) + is_open; s = 'r %d' % is_open
         elif j.state == b'd': members.append(b'd' + eight(j.at) + id); state = 'd'; assert due <= j.at + shift; s = 'd %d' % j.at
         else: assert j.state == b'x'; members.append(b'x' + id); state = 'x'; s = 'x %d' % j.at
         counts[state] = counts.get(state, 0) + 1

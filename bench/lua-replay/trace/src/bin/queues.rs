@@ -78,7 +78,7 @@ fn reply(r: &Reply, payloads: &mut Vec<String>, kept: bool) -> Vec<u8> {
             b.push(16);
             b.extend(format!("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n{}\n{}", limit(s.limit), limit(s.group_limit), s.paused.as_ref().map_or("-".into(), |p| format!("={p}")), s.ready, s.delayed, s.in_work, s.dead, s.idle, o(s.oldest), o(s.next_due), work.join(";"), groups.join(";")).bytes());
         }
-        Reply::Items { rows, .. } => { let mut rows: Vec<_> = rows.iter().map(job_row).collect(); rows.sort(); b.push(17); b.extend(rows.join(";").bytes()) }
+        Reply::Items { rows, .. } => { let is_work = rows.iter().any(|r| matches!(r.state, RowState::InWork { .. })); let mut rows: Vec<_> = rows.iter().map(job_row).collect(); if is_work { rows.sort() } b.push(17); b.extend(rows.join(";").bytes()) }
         Reply::Late => b.push(18),
     }
     b

@@ -73,8 +73,8 @@ local function add_general()
       job.at, #job.group, #job.key, #job.about) .. job.group .. job.key .. job.about .. job.past
   end
 
-  -- Groups. The first ready job of a group is open while the group has room. So the first open job is always the next one
-  -- to deliver, however many jobs of full groups came before it.
+  -- Groups. A ready job of a group stands in the order of its group. The first one is open as well while the group has
+  -- room. So the first open job is always the next one to deliver, however many jobs of full groups came before it.
 
   local known_groups = {}
 
@@ -99,16 +99,13 @@ local function add_general()
 
   local function shut_job(group)
     place('a' .. group.front, false)
-    place('g' .. group.name .. '\0' .. group.front, true)
     group.front, open = '', open - 1
   end
 
   -- Ends a change of a group: opens its first job if none is open and it has room, and writes it.
   function L.put_group(group)
     if group.front == '' and group.ready > 0 and group.active < group_limit then
-      local member = L.first('g' .. group.name .. '\0', '1')
-      place(member, false)
-      open_job(group, sub(member, -16))
+      open_job(group, sub(L.first('g' .. group.name .. '\0', '1'), -16))
     end
     local is_kept = group.ready + group.active > 0
     if is_kept ~= group.is_kept then
@@ -130,11 +127,8 @@ local function add_general()
       if is_first then shut_job(group) end
     end
     group.ready = group.ready + 1
-    if is_first and group.active < group_limit then
-      open_job(group, where)
-    else
-      place('g' .. name .. '\0' .. where, true)
-    end
+    place('g' .. name .. '\0' .. where, true)
+    if is_first and group.active < group_limit then open_job(group, where) end
     L.put_group(group)
   end
 
@@ -148,6 +142,7 @@ local function add_general()
       L.put_group(group)
       return false
     end
+    place('g' .. name .. '\0' .. group.front, false)
     group.ready, group.active, group.front = group.ready - 1, group.active + 1, ''
     L.put_group(group)
     return true

@@ -27,11 +27,10 @@ local function add_operators()
     else
       local group = L.group(job.group)
       group.ready, ready = group.ready - 1, ready - 1
+      L.place('g' .. group.name .. '\0' .. where, false)
       if group.front == where then
         group.front, open = '', open - 1
         L.place('a' .. where, false)
-      else
-        L.place('g' .. group.name .. '\0' .. where, false)
       end
       L.put_group(group)
     end

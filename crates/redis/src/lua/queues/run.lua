@@ -146,8 +146,8 @@ while at <= #argument and not refusal do
       if group_size > 0 then L.try(L.leave_group, sub(it, from, from + group_size - 1)) end
     end
   elseif L[code] then
-    -- A job that was pushed just now can be cancelled.
-    if code > 7 and set[1] then L.try(L.flush) end
+    -- Jobs that were pushed or acknowledged just now are in lists that nobody reads.
+    if code > 7 and (set[1] or gone[1]) then L.try(L.flush) end
     answer, its_kept = L.try(L[code], body, at - 1)
   else
     refusal = 'SEINPAALARGUMENT no such request'
