@@ -83,7 +83,7 @@ if __name__ == '__main__':
             fields = s.c('hgetall', key); fields = dict(zip(fields[::2], fields[1::2])); members = s.c('zrange', key + ':o', 0, -1)
             try: have = queue_state.decode(fields, members)
             except Exception as e: have = 'BROKEN %r' % (e,)
-            if have != dump and (len(boxes) < 6 or have.startswith('BROKEN') or without_stale(have) != without_stale(dump)):
+            if have != dump and (len(boxes) < 5 or have.startswith('BROKEN') or without_stale(have) != without_stale(dump)):
                 a, b = dump.split(';'), have.split(';'); names = 'limit group_limit paused clock wall bound last ready open delayed active dead idle called wanted sessions keys watch watch_at reopen'.split(); wrong += [('header', k, x, y) for k, x, y in zip(names, a[0].split('|'), b[0].split('|')) if x != y]; a, b = a[1:], b[1:]; wrong.append(('state', [x for x in a if x not in b], [x for x in b if x not in a]))
             if fields:
                 dl = U('<d', fields[b'h'], 86)[0]; ttl, ttlo = s.c('pttl', key), s.c('pttl', key + ':o')

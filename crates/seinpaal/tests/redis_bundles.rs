@@ -69,7 +69,9 @@ async fn batches_of_many_requests_each_get_their_own_answers() {
     let taken = bundle(&client, &[take("a", 1), take("b", 11)]).await;
     for (outcome, ticket) in taken.into_iter().zip([1, 11]) {
         let replies = outcome.unwrap().replies;
-        assert!(matches!(&replies[0], Reply::Granted(grant) if grant.ticket == requests::ticket(ticket)));
+        assert!(
+            matches!(&replies[0], Reply::Granted(grant) if grant.ticket == requests::ticket(ticket))
+        );
         assert!(
             matches!(&replies[1], Reply::Queued { ticket: it, .. } if *it == requests::ticket(ticket + 1))
         );

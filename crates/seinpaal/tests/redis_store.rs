@@ -116,7 +116,8 @@ async fn without_memory_nobody_is_let_in_but_everybody_can_leave() {
     }
     assert_eq!(say::<u64>(&mut behind, &mut cmd("DBSIZE")).await, before);
     let whom = Whom::All { members: 1, digest: requests::ticket(1).digest() };
-    let renew = Renew { lease: requests::ticket(1).lease(), ttl: 60 * SECOND, margin: SECOND, whom };
+    let renew =
+        Renew { lease: requests::ticket(1).lease(), ttl: 60 * SECOND, margin: SECOND, whom };
     let renewed = client.ask("n", Request::Renew(renew)).await.unwrap();
     assert!(matches!(renewed, Reply::Renewed { .. }), "{renewed:?}");
     assert!(matches!(client.release("n", 1).await, Reply::Released { .. }));
@@ -152,7 +153,12 @@ async fn a_master_that_takes_no_writes_any_more_has_executed_nothing_and_is_aske
 
 fn renew(ticket: u128) -> Request {
     let whom = Whom::Tickets(vec![requests::ticket(ticket)]);
-    Request::Renew(Renew { lease: requests::ticket(77).lease(), ttl: 60 * SECOND, margin: SECOND, whom })
+    Request::Renew(Renew {
+        lease: requests::ticket(77).lease(),
+        ttl: 60 * SECOND,
+        margin: SECOND,
+        whom,
+    })
 }
 
 fn cancel(ticket: u128) -> Request {

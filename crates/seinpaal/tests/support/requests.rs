@@ -6,8 +6,8 @@ use std::sync::Arc;
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 use seinpaal::store::{Certainty, News, Store, StoreError, redis::RedisStore, url::StoreUrl};
 use seinpaal_proto::{
-    Acquire, Batch, Enqueue, Inbox, Kind, Limit, LimitRule, Name, OnMismatch, Permits,
-    Priority, Reply, Request, Ticket,
+    Acquire, Batch, Enqueue, Inbox, Kind, Limit, LimitRule, Name, OnMismatch, Permits, Priority,
+    Reply, Request, Ticket,
     time::{MILLISECOND, SECOND},
 };
 use tokio::sync::mpsc;

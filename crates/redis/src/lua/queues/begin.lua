@@ -90,7 +90,7 @@ if next_at > #argument + 1 or requests > 64 then return redis.error_reply('SEINP
 
 -- How many ends, due jobs, calls and removals the call may handle; bytes of payload and rows that it may answer with;
 -- attempts that it may renew.
-local work, room, rows_left, renewals = 128, 1048576, 1000, 1000
+local work, room, rows_left, renewals = 128, 1048576, 500, 1000
 -- The functions of the parts, and whether the call has written; payloads and notifications to send; whether work is left over;
 -- why the call is refused.
 local L, payloads, notifications, has_backlog, refusal = {}, nil, nil, false, nil
