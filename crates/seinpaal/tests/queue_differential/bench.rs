@@ -168,7 +168,7 @@ impl Bench {
         // nothing else goes with the last of them.
         let may_differ = model.inboxes.len() > 4 && (kept.is_empty() || expected.is_empty());
         if kept != expected && !may_differ {
-            return Some(format!("ledger keeps {expected:#?}\nscript keeps {kept:#?}"));
+            return Some(format!("not the same:\n{}", lines_of(&expected, &kept)));
         }
         stored.ends_amiss([left, order_left])
     }
@@ -215,6 +215,17 @@ fn comparable(mut state: MemoryQueue, model: &Model) -> MemoryQueue {
     }
     let Ok(()) = state.set_head(&head);
     state
+}
+
+/// The lines in which two states differ.
+fn lines_of(expected: &MemoryQueue, kept: &MemoryQueue) -> String {
+    let [expected, kept] =
+        [expected, kept].map(|state| format!("{state:?}").replace("), ", "),\n"));
+    let lacks = |of: &str, other: &str| {
+        let lines = of.lines().filter(|line| !other.contains(*line));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    format!("ledger {}\nscript {}", lacks(&expected, &kept), lacks(&kept, &expected))
 }
 
 /// Replies with attempts in one order. The script lists them by bounds of their ends.

@@ -77,6 +77,7 @@ struct Drawing {
     reachable: Reachable,
     pushed: Vec<ItemId>,
     now: u64,
+    overtaken: u64,
 }
 
 pub(super) fn name() -> Name {
@@ -90,7 +91,7 @@ pub(super) fn draw(seed: u64, shape: Shape) -> Vec<Event> {
     let reachable = Reachable(clients.iter().map(|it| it.inbox).collect());
     let mut events: Vec<_> = reachable.0.iter().copied().map(Event::Listen).collect();
     let (state, pushed, now) = (MemoryQueue::default(), Vec::new(), START);
-    let mut drawing = Drawing { rng, shape, clients, state, reachable, pushed, now };
+    let mut drawing = Drawing { rng, shape, clients, state, reachable, pushed, now, overtaken: 0 };
     for _ in 0..shape.calls {
         drawing.add(&mut events);
     }
@@ -101,7 +102,7 @@ fn client(rng: &mut Rng) -> Client {
     let inbox = Inbox(u128::from(rng.u64(..)) << 64 | u128::from(rng.u64(..)));
     let ttl = rng.choice([30 * SECOND, 5 * SECOND, SECOND, SECOND / 10]).unwrap();
     let (name, requests) = (name(), Vec::new());
-    let last = Batch { name, session: inbox, number: 1, not_after: 0, seen: 0, requests };
+    let last = Batch { name, session: inbox, number: 1_000, not_after: 0, seen: 0, requests };
     Client { inbox, last, ttl, held: Vec::new() }
 }
 
@@ -143,16 +144,18 @@ impl Drawing {
 
     fn step(&mut self) -> i64 {
         let second = SECOND as i64;
-        match self.rng.u32(..40) {
-            0 => -self.rng.i64(..3_600 * second),
-            1 | 2 => -self.rng.i64(..2 * second),
-            3 => self.rng.i64(..300 * second),
-            4..8 => self.rng.i64(..3 * second),
-            8..16 => self.rng.i64(..second / 3),
+        // In a crowd it matters which sessions were forgotten before the clock is set back.
+        let first = if self.clients.len() > 4 { 3 } else { 0 };
+        match self.rng.u32(first..40) {
+            0 => -self.rng.i64(0..3_600 * second),
+            1 | 2 => -self.rng.i64(0..2 * second),
+            3 => self.rng.i64(0..300 * second),
+            4..8 => self.rng.i64(0..3 * second),
+            8..16 => self.rng.i64(0..second / 3),
             16..19 => 0,
             // Exactly as long as a lease or a call.
             19 | 20 => self.rng.choice([second / 10, second, 5 * second]).unwrap(),
-            _ => self.rng.i64(..second / 25),
+            _ => self.rng.i64(0..second / 25),
         }
     }
 
@@ -174,13 +177,16 @@ impl Drawing {
         let mut batch = Batch { not_after, seen, requests, ..last };
         match self.rng.u32(..30) {
             0 => batch.number = 0,
-            // One that a later batch has overtaken.
-            1 => batch.number -= 1,
+            // One that a later batch has overtaken. No two batches have the same number.
+            1 => {
+                self.overtaken += 1;
+                batch.number -= self.overtaken;
+            }
             2 => {
-                batch.number += 2;
+                batch.number += 1_000;
                 batch.not_after = self.now.saturating_add_signed(self.rng.i64(-3..3));
             }
-            _ => batch.number += 2,
+            _ => batch.number += 1_000,
         }
         if batch.number > last.number {
             self.clients[who].last = batch.clone();
@@ -271,7 +277,7 @@ impl Drawing {
             key: Name::new(rng.choice(["k", "k 1", "ké", "l"]).unwrap()).unwrap(),
             window: rng.choice(windows).unwrap(),
         };
-        let payloads = [&b""[..], b"two words", b"\0\r\n\xff$-1\r\n", &[7; 300]];
+        let payloads = [&b""[..], b"two words", b"\0\r\n\xff$-1\r\n", &[7; 40]];
         Push {
             payload: rng.choice(payloads).unwrap().to_vec(),
             priority: Priority::new(rng.choice([0, 0, 0, 1, -1, 100, -100]).unwrap()).unwrap(),

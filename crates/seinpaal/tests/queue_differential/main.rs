@@ -26,8 +26,10 @@ async fn compare(bench: &mut Bench, seeds: Range<u64>, shape: Shape) {
     if let Some((seed, history)) = first_different(bench, seeds, shape).await {
         let short = bench.shorten(history).await;
         let difference = bench.difference(&short).await.unwrap_or_default();
+        let events: Vec<_> = short.iter().map(|event| format!("{event:?}")).collect();
+        let events = events.join("\n");
         panic!(
-            "seed {seed}, {shape:?}: the script differs from the ledger\n{short:#?}\n{difference}"
+            "seed {seed}, {shape:?}: the script differs from the ledger\n{events}\n{difference}"
         );
     }
 }

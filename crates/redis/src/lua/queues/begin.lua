@@ -61,7 +61,7 @@ local passed = now - wall
 if passed < 0 then shift, passed = shift - passed, 0 end
 clock = clock + (passed < bound and passed or bound)
 local steady = now + shift
-if seen > last then last = min(seen, 2 ^ 52) end
+if seen > last then last = max(last, min(seen, 2 ^ 52)) end
 
 -- What is known of the sender's last call.
 local last_call, listed, kept_at = 0, 0, nil
