@@ -36,10 +36,14 @@ if found.err then return redis.error_reply('SEINPAALCORRUPT the key has another 
 local header, session = found[1], found[2]
 local is_new, version = not header, header and byte(header) or 0
 if is_new then
-  if call('exists', key) == 1 then return redis.error_reply('SEINPAALCORRUPT the hash has no header') end
   -- Members that a lost hash has left behind would be taken for jobs of this queue.
-  call('unlink', order)
-  -- This one keeps the key there, and with it the time when it expires.
+  if call('exists', key, order) > 0 then
+    if call('exists', key) == 1 or type(redis.pcall('zscore', order, 'z')) == 'table' or not call('zscore', order, 'z') then
+      return redis.error_reply('SEINPAALCORRUPT the key is somebody else\'s')
+    end
+    call('unlink', order)
+  end
+  -- This member is always there. It keeps the key, and with it the time when it expires.
   add[1], add[2] = '0', 'z'
   header = pack(HEAD, VERSION, 0, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 2 ^ 53, 0, 2 ^ 53, 2 ^ 53, 0, 0)
 elseif version ~= VERSION and version > 0 and version < 64 then

@@ -42,7 +42,8 @@ local function add_lists()
   L[13] = function(at)
     L.flush()
     local rows, oldest, next_due = read('<I2', argument, at), -1, -1
-    local first, next_delayed = open > 0 and L.first('a', '1'), delayed > 0 and L.first('d', '1')
+    local first = call('zrangebylex', order, '[a', '[a\255', 'limit', '0', '1')[1]
+    local next_delayed = call('zrangebylex', order, '[d', '[d\255', 'limit', '0', '1')[1]
     if first then oldest = max(now - L.job(sub(first, -8)).pushed, 0) end
     if next_delayed then next_due = max(read('>I8', next_delayed, 2) - now, 0) end
     local reason = is_paused and L.read('r') or ''

@@ -96,7 +96,8 @@ while at <= #argument and not refusal do
       local found = call('hmget', key, 'i' .. id, 'p' .. id)
       local job, payload = found[1], found[2]
       if byte(member) ~= 97 or not payload or not job or #job < JOB_SIZE then
-        refusal = 'SEINPAALCORRUPT a job that is open, or its payload, is not there'
+        local number = #id == 8 and read('>I8', id) or 0
+        refusal = format('SEINPAALCORRUPT job %.0f or its payload is not there: cancel it', number)
         break
       end
       -- The first job goes out however long it is. Otherwise it would be the first for ever.
