@@ -60,11 +60,12 @@ pub(crate) fn argument(batch: &Batch, setting: Setting) -> Result<Vec<u8>, Store
 
 /// The argument of an inspection that goes on with the page at this cursor.
 pub(crate) fn page(
+    inbox: Option<Inbox>,
     wanted: RowsWanted,
     cursor: &[u8],
     setting: Setting,
 ) -> Result<Vec<u8>, StoreError> {
-    let mut out = Writer::start(None, 0, setting);
+    let mut out = Writer::start(inbox, 0, setting);
     out.request(11, &inspect(wanted, cursor))?;
     Ok(out.end(setting))
 }

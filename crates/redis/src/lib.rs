@@ -167,7 +167,8 @@ impl RedisStore {
             return Ok(None);
         }
         let keys = self.keys_of([&batch.name]);
-        let arguments = self.arguments_of(vec![encode::page(wanted, cursor, self.setting())?]);
+        let page = encode::page(batch.inbox, wanted, cursor, self.setting())?;
+        let arguments = self.arguments_of(vec![page]);
         let (answer, _) =
             self.servers.evaluate(Script::Admin, &keys, &arguments, room_of(batch)).await?;
         let inspection = list::inspection(&batch.name);

@@ -232,7 +232,8 @@ impl Desk {
 
     /// Renews the place of our first in line by `due`.
     pub(super) fn look_by(&mut self, due: Micros) {
-        self.places.values_mut().next().into_iter().for_each(|places| places.renew_by(due));
+        let Some(lease) = self.first_in_line().map(|first| first.ticket.place()) else { return };
+        self.places.get_mut(&lease).into_iter().for_each(|places| places.renew_by(due));
     }
 
     /// Returns the leases that the next requests for permits name.

@@ -13,7 +13,7 @@ use seinpaal::store::{
 };
 use seinpaal_proto::{
     Batch, Enqueue, Entry, Head, Inbox, Lease, Memory, MemoryState, Name, RecentHolds, Replies,
-    Reply, Request, Standing, Wakeup, execute,
+    Reply, Request, Wakeup, execute,
 };
 use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
@@ -164,7 +164,8 @@ impl Bench {
 
     async fn compare_call(&mut self, model: &mut Model, now: u64, batch: &Batch) -> Option<String> {
         let mut batch = batch.clone();
-        if self.way == Way::WithAnInspection {
+        let inspects = |request: &Request| matches!(request, Request::Inspect { .. });
+        if self.way == Way::WithAnInspection && !batch.requests.iter().any(inspects) {
             batch.requests.push(Request::Inspect { rows: 10_000 });
         }
         let noted = model.guard;

@@ -370,7 +370,7 @@ impl Drawing {
             (true, 0..3) => LeaseId::from(ticket),
             (true, _) => fresh(3),
             (_, 0) => fresh(1),
-            (_, 1..4) if whose == self.who => ticket.lease(),
+            (_, 1..4) if ticket.series() == series.series() => ticket.lease(),
             _ => series.lease(),
         };
         let mut tickets = vec![ticket];

@@ -18,9 +18,10 @@ fn histories() -> u64 {
 }
 
 async fn compare(bench: &mut Bench, seeds: Range<u64>, shape: Shape) {
-    if let Some((seed, history)) = first_different(bench, seeds, shape).await {
+    if let Some((seed, history, found)) = first_different(bench, seeds, shape).await {
         let short = bench.shorten(history).await;
-        let difference = bench.difference(&short).await.unwrap_or_default();
+        let difference = bench.difference(&short).await;
+        let difference = difference.unwrap_or_else(|| format!("only at first: {found}"));
         panic!(
             "seed {seed}, {shape:?}: the script differs from the ledger\n{short:#?}\n{difference}"
         );
@@ -31,11 +32,11 @@ async fn first_different(
     bench: &mut Bench,
     seeds: Range<u64>,
     shape: Shape,
-) -> Option<(u64, Vec<Event>)> {
+) -> Option<(u64, Vec<Event>, String)> {
     for seed in seeds {
         let history = history::draw(seed, shape);
-        if bench.difference(&history).await.is_some() {
-            return Some((seed, history));
+        if let Some(found) = bench.difference(&history).await {
+            return Some((seed, history, found));
         }
     }
     None

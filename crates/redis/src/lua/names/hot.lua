@@ -306,9 +306,10 @@ for name = 1, names do
               -- Refused.
             elseif held < in_force or waiting >= most or #tail >= first_row and (inbox ~= asker
                 or record_flags % 2 == 1) or priority > 100 or priority < -100
-                or not (waiter_ttl >= 100000 and waiter_ttl <= 86400000000) then
-              -- There are slots in several pieces, waiters that cannot be reached may stand before it, or it
-              -- is refused.
+                or not (waiter_ttl >= 100000 and waiter_ttl <= 86400000000) or front and 1000000000
+                + math.max(arrival + 1, clock) - priority * 10000000 <= read('>I8', front, 2) then
+              -- There are slots in several pieces, waiters that cannot be reached may stand before it, it is
+              -- refused, or it may come first.
               task = 'want'
             else
               -- It waits, under a lease of the series' waiters, which is new. Its rank is its arrival, earlier
@@ -351,7 +352,7 @@ for name = 1, names do
               mine = pack('>c1I8c12I4', 'q', rank + 1000000000, own, number)
               adds = adds or {}
               adds[#adds + 1], adds[#adds + 2] = '0', mine
-              if not front or mine < front then front = mine end
+              front = front or mine
               waiting, is_changed = waiting + 1, true
               reply = pack('<BI4I4', 2, waiting, limit)
             end
@@ -581,7 +582,7 @@ for name = 1, names do
       elseif front and sub(front, 10, 17) == sub(asker, 1, 8) then
         -- The first waiter is the sender's own, since all series of a session begin like its inbox. The sender
         -- looks again when the first lease can end.
-        look = bound
+        look = bound < 1 and 1 or bound
         if front ~= mine or due - steady < bound or guard then task = 'finish' end
       end
     end

@@ -11,7 +11,7 @@ local function add_rare(L, part)
       for _, row in ipairs(L.rows_of(record)) do
         if not row.is_elsewhere and row.waits == (lease.of ~= nil) then found[#found + 1] = row end
       end
-      table.sort(found, function(a, b) return L.ticket_of(a) < L.ticket_of(b) end)
+      table.sort(found, function(a, b) return L.is_before(L.ticket_of(a), L.ticket_of(b)) end)
       return found
     end
 
@@ -40,7 +40,7 @@ local function add_rare(L, part)
           found[#found + 1] = { waiting[which], string.sub(id, 1, 12) .. '\127\255\255\255', waiting }
         end
       end
-      table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+      table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and L.is_before(a[2], b[2]) end)
       return found
     end
 
@@ -91,7 +91,7 @@ local function add_rare(L, part)
           found[#found + 1] = { record.till, id, record }
         end
       end
-      table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+      table.sort(found, function(a, b) return a[1] < b[1] or a[1] == b[1] and L.is_before(a[2], b[2]) end)
       for _, each in ipairs(found) do
         if not L.has_work() then return end
         local record = each[3]
@@ -452,6 +452,7 @@ local function add_rare(L, part)
         L.share(record, row.ttl, row.about)
       end
       if record.members == 0 and not record.waiting then record.inbox = inbox end
+      if record.inbox ~= inbox then L.refuse('SEINPAALARGUMENT', 'the lease is another client\'s') end
       L.put(row, record)
       L.join(row, ttl, margin)
     end
