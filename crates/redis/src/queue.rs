@@ -71,9 +71,6 @@ impl RedisStore {
             let (answer, _) = self.evaluate_queue(batch, &[argument]).await?;
             cursor = decode::page(answer, &cursor, snapshot)?;
         }
-        // The script lists them by bounds of their ends.
-        snapshot.work.sort_by_key(|row| (row.valid_for, row.id));
-        snapshot.work.dedup_by_key(|row| row.id);
         Ok(())
     }
 

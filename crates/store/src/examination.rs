@@ -167,7 +167,8 @@ const LISTED: [queue::ItemState; 3] =
 pub fn look_at_queue(name: &Name) -> queue::Batch {
     let list = |after| queue::Request::List { after, rows: QUEUE_ROWS };
     let lists = LISTED.map(queue::ItemPosition::before).map(list);
-    let requests = [queue::Request::Inspect { rows: QUEUE_ROWS }].into_iter().chain(lists).collect();
+    let requests =
+        [queue::Request::Inspect { rows: QUEUE_ROWS }].into_iter().chain(lists).collect();
     let (name, not_after) = (name.clone(), Micros::MAX);
     queue::Batch { name, session: Inbox(0), number: 0, not_after, seen: 0, requests }
 }

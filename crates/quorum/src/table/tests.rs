@@ -37,11 +37,8 @@ fn held() -> HeldGrant {
 
 /// A renewal, and the answer of a majority by which the ticket has not ended.
 fn renewal(whom: Whom) -> (Request, Reply) {
-    let there = TicketReply::Held {
-        fence: Fence(7),
-        slots: Slots::range(0, 1),
-        names: SlotNames::none(),
-    };
+    let there =
+        TicketReply::Held { fence: Fence(7), slots: Slots::range(0, 1), names: SlotNames::none() };
     let reply = match whom {
         Whom::All { .. } => Reply::Renewed { valid_for: None },
         Whom::Tickets(_) => Reply::Tickets { valid_for: None, tickets: vec![there] },

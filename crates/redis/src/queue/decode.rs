@@ -115,7 +115,8 @@ impl AnswerReader<'_> {
             16 => Reply::Snapshot(self.snapshot(more)?),
             17 => {
                 let clock = self.told.number()?;
-                let Page { rows, next } = self.page(|answer| answer.item_row(clock))?;
+                let Page { mut rows, next } = self.page(|answer| answer.item_row(clock))?;
+                rows.sort_by_key(left_in_work);
                 Reply::Items { rows, next: position(&next)? }
             }
             18 => Reply::Late,
@@ -160,6 +161,7 @@ impl AnswerReader<'_> {
         let work = self.page(|answer| answer.work_row(clock))?;
         let groups = self.page(Self::group_row)?;
         (snapshot.work, snapshot.groups) = (work.rows, groups.rows);
+        sort(&mut snapshot.work);
         more.extend([work.next, groups.next]);
         Some(snapshot)
     }
@@ -174,6 +176,7 @@ impl AnswerReader<'_> {
         } else {
             let page = self.page(|answer| answer.work_row(clock))?;
             snapshot.work.extend(page.rows);
+            sort(&mut snapshot.work);
             page.next
         };
         self.is_over().then_some(next)
@@ -262,6 +265,20 @@ impl AnswerReader<'_> {
 
     fn priority(&mut self) -> Option<Priority> {
         Priority::new(i8::from_le_bytes(self.told.take()?).into()).ok()
+    }
+}
+
+/// Sorts attempts by the ends of their leases. The script lists them by bounds of these.
+fn sort(work: &mut Vec<WorkRow>) {
+    work.sort_by_key(|row| (row.valid_for, row.id));
+    work.dedup_by_key(|row| row.id);
+}
+
+/// How long the lease of an item in work lasts. All other items are in their order.
+fn left_in_work(row: &ItemRow) -> Option<(Option<Micros>, ItemId)> {
+    match &row.state {
+        RowState::InWork { valid_for, .. } => Some((*valid_for, row.id)),
+        _ => None,
     }
 }
 

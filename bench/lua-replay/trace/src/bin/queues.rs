@@ -182,7 +182,7 @@ fn main() {
             if !reads || r.one_in(4) { c.number += 1; batch.number = c.number }
             match r.below(30) {
                 0 => batch.not_after = (now + r.below(4)).saturating_sub(2),
-                1 if batch.number > 0 => if let Some(known) = state.session(Inbox(c.inbox)).unwrap() && known.number > 1 { batch.number = known.number - 1 },
+                1 if batch.number > 0 && n < 5 => if let Some(known) = state.session(Inbox(c.inbox)).unwrap() && known.number > 1 { batch.number = known.number - 1 },
                 2 | 3 => if let Some(last) = &c.last { batch = Batch { seen, ..last.clone() } },
                 _ => {}
             }
