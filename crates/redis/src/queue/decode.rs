@@ -162,7 +162,7 @@ impl AnswerReader<'_> {
         let groups = self.page(Self::group_row)?;
         (snapshot.work, snapshot.groups) = (work.rows, groups.rows);
         sort(&mut snapshot.work);
-        more.extend([work.next, groups.next]);
+        *more = vec![work.next, groups.next];
         Some(snapshot)
     }
 

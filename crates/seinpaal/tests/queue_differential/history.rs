@@ -78,6 +78,9 @@ struct Drawing {
     pushed: Vec<ItemId>,
     now: u64,
     overtaken: u64,
+    /// How many more jobs may be popped. The script ends leases by bounds, so if more than a call may
+    /// end have run out, another one may be first.
+    room: u32,
 }
 
 pub(super) fn name() -> Name {
@@ -91,7 +94,8 @@ pub(super) fn draw(seed: u64, shape: Shape) -> Vec<Event> {
     let reachable = Reachable(clients.iter().map(|it| it.inbox).collect());
     let mut events: Vec<_> = reachable.0.iter().copied().map(Event::Listen).collect();
     let (state, pushed, now) = (MemoryQueue::default(), Vec::new(), START);
-    let mut drawing = Drawing { rng, shape, clients, state, reachable, pushed, now, overtaken: 0 };
+    let mut drawing =
+        Drawing { rng, shape, clients, state, reachable, pushed, now, overtaken: 0, room: 0 };
     for _ in 0..shape.calls {
         drawing.add(&mut events);
     }
@@ -201,16 +205,9 @@ impl Drawing {
             1..6 if most < 10 => 1,
             _ => self.rng.usize(1..=most),
         };
-        let mut requests: Vec<_> = (0..count).map(|_| self.request(who)).collect();
-        // A session pops once in a batch, and asks for lists alone.
-        let is_pop = |request: &Request| matches!(request, Request::Pop(_));
-        let first_pop = requests.iter().position(is_pop);
-        let mut at = 0..;
-        requests.retain(|request| at.next() == first_pop || !is_pop(request));
-        match requests.iter().position(Request::reads) {
-            Some(at) => vec![requests.swap_remove(at)],
-            None => requests,
-        }
+        let Ok(head) = self.state.head();
+        self.room = 120_u32.saturating_sub(head.in_work);
+        (0..count).map(|_| self.request(who)).collect()
     }
 
     fn request(&mut self, who: usize) -> Request {
@@ -219,7 +216,7 @@ impl Drawing {
         }
         match self.rng.u32(..12) {
             0..5 => Request::Push(self.push()),
-            5..8 => Request::Pop(self.pop(who)),
+            5..8 if self.room > 0 => Request::Pop(self.pop(who)),
             8 => self.renew(who),
             _ => Request::Finish { delivery: self.delivery(who), how: How::Acknowledge },
         }
@@ -292,7 +289,8 @@ impl Drawing {
     fn pop(&mut self, who: usize) -> Pop {
         let (ttl, margin) = self.terms(who);
         let rng = &mut self.rng;
-        let items = rng.u32(1..=self.shape.most_jobs);
+        let items = rng.u32(1..=self.shape.most_jobs.min(self.room));
+        self.room -= items;
         let (wait, drains) = (rng.bool(), rng.u32(..4) == 0);
         Pop { items, ttl, margin, wait, drains, about: about(rng) }
     }

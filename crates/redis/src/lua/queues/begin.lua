@@ -75,7 +75,7 @@ if session then last_call, _, listed, _, kept_at = read(SESSION, session) end
 local has_time, has_workers, has_operators, has_lists = due <= steady or forget_at <= now, idle + called > 0, reopen, false
 local is_repeated = number > 0 and session and number == last_call
 local is_general = has_time or has_workers or reopen or is_repeated or groups > 0
-local requests, pushes, grows, next_at = 0, 0, first_request <= #argument, first_request
+local requests, pushes, pops, grows, next_at = 0, 0, 0, first_request <= #argument, first_request
 while next_at <= #argument do
   local code, size, body = read('<BI2', argument, next_at)
   requests, next_at = requests + 1, body + size
@@ -84,8 +84,11 @@ while next_at <= #argument do
     if size > 5 and byte(argument, body + 5) > 3 then is_general = true end
   else
     grows = grows and code == 12
-    if code > 3 then is_general = true end
-    if code == 2 and size > 17 and byte(argument, body + 17) % 2 == 1 then has_workers, is_general = true, true end
+    if code == 2 then
+      pops = pops + 1
+      if size > 17 and byte(argument, body + 17) % 2 == 1 then has_workers, is_general = true, true end
+    end
+    if code > 3 or pops > 1 then is_general = true end
     if code > 12 then has_lists = true elseif code > 7 then has_operators = true end
   end
 end

@@ -87,7 +87,7 @@ while at <= #argument and not refusal do
     payloads = payloads or {}
     while count < most and open > 0 and active < limit and not is_paused and not refusal do
       if not page or not page[place] then
-        if page or pages and pages[97] ~= nil then L.try(L.flush) end
+        if page or pops > 1 or pages and pages[97] ~= nil then L.try(L.flush) end
         -- Open jobs are the first members of all.
         page, place = call('zrange', order, '0', format('%d', min(most - count, open) - 1)), 1
       end
