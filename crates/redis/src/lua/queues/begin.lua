@@ -38,7 +38,7 @@ local is_new, version = not header, header and byte(header) or 0
 if is_new then
   -- Members that a lost hash has left behind would be taken for jobs of this queue.
   if call('exists', key, order) > 0 then
-    if call('exists', key) == 1 or type(redis.pcall('zscore', order, 'z')) == 'table' or not call('zscore', order, 'z') then
+    if call('exists', key) == 1 or redis.pcall('zrangebylex', order, '[z', '[z')[1] ~= 'z' then
       return redis.error_reply('SEINPAALCORRUPT the key is somebody else\'s')
     end
     call('unlink', order)
