@@ -72,7 +72,7 @@ def idle_setup(n):
 def idled(st, i, count=None):
     Q, c, ws, by, r = st
     Q(c.call(push()), PAYLOAD)
-    m = r('ZRANGEBYLEX', KEY + ':o', '[k', '(l', 'LIMIT', 0, 1)[0]; w, _ = by[m[9:25]]
+    m = r('ZRANGEBYLEX', KEY + ':o', '[k', '(l', 'LIMIT', 0, 1)[0]; w, _ = by[m[18:34]]
     a = Q(w.call(pop(1, wait=1))); [(d, _)] = popped(a); Q(w.call(ack(d), pop(1, wait=1)))
 def renew_setup(n, others=0):
     def f(sv):

@@ -59,7 +59,7 @@ def decode(fields, order):
     for f in sorted(x for x in fields if x[:1] == b'l'):
         m = fields[f]; members.append(m)
         if m[:1] == b'l': _, drains, till, inbox, want = struct.unpack('>cBQ16sB', m); since = '-'
-        else: _, since, inbox, drains, till, want = struct.unpack('>cQ16sBQB', m)
+        else: _, since, drains, till, inbox, want = struct.unpack('>cQBQ16sB', m)
         assert inbox == f[1:] and memory >= till; out.append('P %s %d %d %d %s' % (inbox.hex(), want, drains == 0, till, since))
     n = 0
     for f in sorted(x for x in fields if x[:1] == b's'):

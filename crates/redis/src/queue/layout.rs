@@ -298,20 +298,13 @@ impl Reader<'_> {
 
     /// A worker in line or one that was called, which is a member of the order.
     fn place(&mut self) -> Option<Place> {
-        let time = |reader: &mut Self| reader.take().map(u64::from_be_bytes);
-        let (inbox, want, drains, until, call);
-        match self.byte()? {
-            b'l' => {
-                (drains, until, inbox) = (self.byte()?, time(self)?, self.client()?);
-                (want, call) = (self.byte()?, WorkerCall::InLine);
-            }
-            b'k' => {
-                call = WorkerCall::Since(time(self)?);
-                (inbox, drains, until, want) =
-                    (self.client()?, self.byte()?, time(self)?, self.byte()?);
-            }
+        let call = match self.byte()? {
+            b'l' => WorkerCall::InLine,
+            b'k' => WorkerCall::Since(u64::from_be_bytes(self.take()?)),
             _ => return None,
-        }
+        };
+        let (drains, until) = (self.byte()?, u64::from_be_bytes(self.take()?));
+        let (inbox, want) = (self.client()?, self.byte()?);
         Some(Place { inbox, want: want.into(), drains: drains == 0, until, call })
     }
 

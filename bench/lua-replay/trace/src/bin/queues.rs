@@ -63,7 +63,6 @@ fn reply(r: &Reply, payloads: &mut Vec<String>, kept: bool) -> Vec<u8> {
         Reply::Returned { .. } => b.push(6),
         Reply::Died { .. } => b.push(7),
         Reply::Lost { .. } => b.push(8),
-        Reply::Left if kept => b.push(9),
         Reply::Left => b.push(9),
         Reply::Cancelled { was, .. } => b.extend([10, match was { ItemState::Ready => b'r', ItemState::Delayed => b'd', _ => b'a' }]),
         Reply::Unknown { .. } => b.push(11),

@@ -31,7 +31,8 @@ end
 local set, gone, add, remove, fields = { nil, nil, nil, nil, nil, nil, nil, nil }, {}, { nil, nil, nil, nil }, {}, {}
 local members, pages
 
-local found = redis.pcall('hmget', key, 'h', 's' .. asker)
+local own = 's' .. asker
+local found = redis.pcall('hmget', key, 'h', own)
 if found.err then return redis.error_reply('SEINPAALCORRUPT the key has another type') end
 local header, session = found[1], found[2]
 local is_new, version = not header, header and byte(header) or 0
@@ -71,25 +72,22 @@ if seen > last then last = max(last, min(seen, 2 ^ 52)) end
 local last_call, listed, kept_at = 0, 0, nil
 if session then last_call, _, listed, _, kept_at = read(SESSION, session) end
 
--- Which functions the call needs; whether its requests only let the queue grow; how many they are.
-local has_time, has_workers, has_operators, has_lists = due <= steady or forget_at <= now, idle + called > 0, reopen, false
+-- Whether the call needs functions, and those for operators; whether its requests only let the queue grow; how many they are.
 local is_repeated = number > 0 and session and number == last_call
-local is_general = has_time or has_workers or reopen or is_repeated or groups > 0
-local requests, pushes, pops, grows, next_at = 0, 0, 0, first_request <= #argument, first_request
+local is_general = due <= steady or forget_at <= now or groups + idle + called > 0 or reopen or is_repeated
+local has_operators, requests, pushes, pops, grows, next_at = reopen, 0, 0, 0, first_request <= #argument, first_request
 while next_at <= #argument do
-  local code, size, body = read('<BI2', argument, next_at)
+  local code, low, high = byte(argument, next_at, next_at + 2)
+  local size, body = low + 256 * (high or 2 ^ 53), next_at + 3
   requests, next_at = requests + 1, body + size
   if code == 1 then
     pushes = pushes + 1
     if size > 5 and byte(argument, body + 5) > 3 then is_general = true end
   else
     grows = grows and code == 12
-    if code == 2 then
-      pops = pops + 1
-      if size > 17 and byte(argument, body + 17) % 2 == 1 then has_workers, is_general = true, true end
-    end
-    if code > 3 or pops > 1 then is_general = true end
-    if code > 12 then has_lists = true elseif code > 7 then has_operators = true end
+    if code == 2 then pops = pops + 1 end
+    if code > 3 or pops > 1 or code == 2 and size > 17 and byte(argument, body + 17) % 2 == 1 then is_general = true end
+    if code > 7 then has_operators = true end
   end
 end
 if pushes > 0 and pushes < requests then is_general = true end
@@ -102,49 +100,32 @@ local work, room, rows_left, renewals = 128, 1048576, 500, 1000
 -- why the call is refused.
 local L, payloads, notifications, has_backlog, refusal = {}, nil, nil, false, nil
 
--- Turns an error that a script or Redis raised into an answer. A script that was ended by an error cannot take back its
--- writes, and then the state may be torn.
-local function refusal_of(raised, has_written)
-  local text = string.gsub(type(raised) == 'table' and raised.err or tostring(raised), '[\r\n]', ' ')
-  if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
-  if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
-  if string.find(text, 'data string too short', 1, true) then text = 'SEINPAALCORRUPT a value ends too early' end
-  if has_written then
-    text = string.gsub(text, '^SEINPAAL%u+', 'SEINPAALTORN')
-    if string.sub(text, 1, 8) ~= 'SEINPAAL' then text = 'SEINPAALTORN ' .. text end
-  elseif string.sub(text, 1, 8) ~= 'SEINPAAL' then
-    text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. text
-  end
-  return text
-end
-
--- A server without free memory refuses a write, unless the script has removed something before. Only a call that does
--- nothing but grow the queue may be refused.
-local function send(L, grows, command, where, list)
-  for from = 1, #list, 1000 do
-    local to = math.min(from + 999, #list)
-    local reply = redis.pcall(command, where, (unpack or table.unpack)(list, from, to))
-    if type(reply) == 'table' and reply.err then
-      if grows or L.has_written then error(reply, 0) end
-      redis.call('hdel', KEYS[1], '-')
-      redis.call(command, where, (unpack or table.unpack)(list, from, to))
-    end
-    L.has_written = true
-  end
-end
-
--- Writes all changes.
+-- Writes all changes, or gives the error of a command that was refused. A server without free memory refuses a write, unless
+-- the script has removed something before. Only a call that does nothing but grow the queue may be refused.
 local function write(L, grows, set, gone, add, remove, fields, members)
-  for field, text in pairs(fields) do
-    if text then set[#set + 1], set[#set + 2] = field, text else gone[#gone + 1] = field end
+  if next(fields) then
+    for field, text in pairs(fields) do
+      if text then set[#set + 1], set[#set + 2] = field, text else gone[#gone + 1] = field end
+    end
   end
-  for member, is_there in pairs(members or {}) do
-    if is_there then add[#add + 1], add[#add + 2] = '0', member else remove[#remove + 1] = member end
+  if members then
+    for member, is_there in pairs(members) do
+      if is_there then add[#add + 1], add[#add + 2] = '0', member else remove[#remove + 1] = member end
+    end
   end
-  if grows then send(L, grows, 'hset', KEYS[1], set) end
-  -- A list that removes a member was written after the map that added it.
-  if add[1] then send(L, grows, 'zadd', KEYS[2], add) end
-  if remove[1] then send(L, grows, 'zrem', KEYS[2], remove) end
-  if gone[1] then send(L, grows, 'hdel', KEYS[1], gone) end
-  if not grows then send(L, grows, 'hset', KEYS[1], set) end
+  -- What is removed was added before.
+  for step = 1, 4 do
+    local list = step == 1 and add or step == 2 and remove or step == 3 and gone or set
+    local command = step == 1 and 'zadd' or step == 2 and 'zrem' or step == 3 and 'hdel' or 'hset'
+    for from = 1, #list, 1000 do
+      local to, where = math.min(from + 999, #list), KEYS[step < 3 and 2 or 1]
+      local reply = redis.pcall(command, where, (unpack or table.unpack)(list, from, to))
+      if type(reply) == 'table' and reply.err and not grows and not L.has_written then
+        redis.call('hdel', KEYS[1], '-')
+        reply = redis.pcall(command, where, (unpack or table.unpack)(list, from, to))
+      end
+      if type(reply) == 'table' and reply.err then return reply end
+      L.has_written = true
+    end
+  end
 end

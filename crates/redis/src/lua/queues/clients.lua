@@ -1,7 +1,6 @@
 -- Whether a client can be reached, and what it is told.
 
-if has_workers or has_operators or has_time then
-local function add_clients()
+if is_general then (function()
   -- Which inboxes are listened at; whether clients may still be on their way here.
   local there, settles = {}, nil
 
@@ -47,6 +46,4 @@ local function add_clients()
       redis.pcall(is_sharded and 'spublish' or 'publish', L.channel_of(each[1]), each[2] .. key)
     end
   end
-end
-add_clients()
-end
+end)() end

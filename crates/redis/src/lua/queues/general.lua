@@ -1,8 +1,7 @@
 -- Jobs, groups and attempts as functions: for groups, for whatever ends an attempt without finishing its job, and for the
 -- parts that follow. Reads see what the call has changed.
 
-if is_general then
-local function add_general()
+if is_general then (function()
   members, pages, payloads, notifications = {}, {}, {}, {}
 
   -- Calls a function that may raise an error, unless there was one.
@@ -10,11 +9,12 @@ local function add_general()
     if refusal then return end
     local ok, answer, its_kept = pcall(f, ...)
     if ok then return answer, its_kept end
-    refusal = refusal_of(answer, L.has_written)
+    refusal = answer
   end
 
   function L.flush()
-    write(L, grows, set, gone, add, remove, fields, members)
+    local refused = write(L, grows, set, gone, add, remove, fields, members)
+    if refused then error(refused, 0) end
     set, gone, add, remove, fields, members, pages = {}, {}, {}, {}, {}, {}, {}
   end
 
@@ -300,6 +300,4 @@ local function add_general()
     end
     return pack(POPPED, 3, #told > 0 and valid or 0, ready + delayed + active, #told) .. concat(told)
   end
-end
-add_general()
-end
+end)() end

@@ -1,7 +1,6 @@
 -- What people read of a queue. It changes nothing.
 
-if has_lists then
-local function add_lists()
+if has_operators then (function()
   -- Gives the rows behind a member of the order, and the member behind which the next page begins, '' after the last. A
   -- row is what is stored of a job. Ready jobs are listed group by group, and then those without a group. The server
   -- gives payloads only as a whole, so their lengths count.
@@ -58,6 +57,4 @@ local function add_lists()
     if not string.find(from, '^[gadexc]') or #from > 530 then error('SEINPAALARGUMENT a place in a list', 0) end
     return pack('<Bd', 17, clock) .. page(from, max(rows, 1), true), '\9'
   end
-end
-add_lists()
-end
+end)() end

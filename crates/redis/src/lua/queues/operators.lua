@@ -1,7 +1,6 @@
 -- The requests of operators.
 
-if has_operators then
-local function add_operators()
+if has_operators then (function()
   local function remove_job(id)
     fields['i' .. id], fields['p' .. id] = false, false
   end
@@ -145,6 +144,4 @@ local function add_operators()
     end
     return pack('<BI4I4', 15, limit, group_limit)
   end
-end
-add_operators()
-end
+end)() end

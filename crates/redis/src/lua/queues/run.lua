@@ -15,11 +15,11 @@ if reopen then L.try(L.reopen_groups) end
 local is_late = number > 0 and not is_repeated and (number < last_call or now > not_after)
 local answers, kept, pushed, at = '', '', 0, first_request
 while at <= #argument and not refusal do
-  local code, size, body = read('<BI2', argument, at)
-  local answer, its_kept
+  local code, low, high = byte(argument, at, at + 2)
+  local size, body, answer, its_kept = low + 256 * high, at + 3, nil, nil
   at = body + size
   if is_repeated then
-    -- Each answer is kept behind its code. Reads are executed again, which does no harm.
+    -- Of a pop only IDs and fences are kept. Reads are executed again, which does no harm.
     local kind, from = byte(session, kept_at) or 18, kept_at
     kept_at = from + (kind < 3 and 9 or kind == 3 and 2 + 16 * byte(session, from + 1)
       or kind == 4 and 11 + 16 * read('<I2', session, from + 9) or kind == 10 and 2 or kind == 14 and 6
@@ -166,7 +166,7 @@ if number > 0 and not is_repeated and not is_late then
   if listed < forget_at then forget_at = listed end
   if not_after > memory then memory = not_after end
   local n = #set
-  set[n + 1], set[n + 2] = 's' .. asker, pack(SESSION, number, not_after, listed, options % 2 == 1 and 0 or now + 2000000) .. kept
+  set[n + 1], set[n + 2] = own, pack(SESSION, number, not_after, listed, options % 2 == 1 and 0 or now + 2000000) .. kept
 end
 
 local look = -1
@@ -204,13 +204,26 @@ elseif not refusal or L.has_written then
   end
   set[n + 1], set[n + 2] = 'h', pack(HEAD, VERSION, flags, limit, ready, open, delayed, active, dead, sessions, clock, now,
     bound, last, due, forget_at, memory, deadline) .. rare
-  local ok, raised = pcall(write, L, grows, set, gone, add, remove, fields, members)
-  if not ok then refusal = refusal or refusal_of(raised, L.has_written) end
+  refusal = refusal or write(L, grows, set, gone, add, remove, fields, members)
   for i = 1, expires and not refusal and 2 or 0 do
     if milliseconds then call('pexpire', KEYS[i], milliseconds) else call('persist', KEYS[i]) end
   end
 end
-if refusal then return redis.error_reply(refusal) end
+if refusal then
+  -- An error that a script or Redis raised is turned into an answer. A script cannot take back its writes, so then the state
+  -- may be torn.
+  local text = string.gsub(type(refusal) == 'table' and refusal.err or tostring(refusal), '[\r\n]', ' ')
+  if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
+  if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
+  if string.find(text, 'data string too short', 1, true) then text = 'SEINPAALCORRUPT a value ends too early' end
+  local code = string.match(text, '^SEINPAAL%u+')
+  if L.has_written then
+    text = 'SEINPAALTORN' .. (code and sub(text, #code + 1) or ' ' .. text)
+  elseif not code then
+    text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. text
+  end
+  return redis.error_reply(text)
+end
 if notifications and notifications[1] then L.publish() end
 answers = pack('<dBd', now, has_backlog and 1 or 0, look) .. answers
 if not payloads or not payloads[1] then return answers end

@@ -1,8 +1,7 @@
 -- What comes by time: leases that have run out, jobs that fall due, and what may be forgotten. Made only where
 -- a bound in the header has come.
 
-if has_time then
-local function add_time()
+if is_general then (function()
   -- Ends the leases that have run out by one of the clocks, the first one first. The ledger's clock decides,
   -- because it cannot jump. If nobody listens at the inbox of the worker, the server's clock decides as well:
   -- there is no worker whom a jump of that clock could hurt (rule 15).
@@ -95,6 +94,4 @@ local function add_time()
       fields['k' .. sub(member, 10)] = false
     end
   end
-end
-add_time()
-end
+end)() end

@@ -1,17 +1,13 @@
 -- Idle workers: which of them are called for open jobs, and which one watches for what comes by time. Made
 -- only where a worker is idle.
 
-if has_workers then
-local function add_workers()
+if is_general then (function()
   -- A worker is its member of the order, which also is the field of the worker.
   local function read_place(member)
-    local worker, _ = { member = member }
-    if byte(member) == 108 then -- l
-      _, worker.drains, worker.till, worker.inbox, worker.want = read('>c1BI8c16B', member)
-    else
-      _, worker.since, worker.inbox, worker.drains, worker.till, worker.want = read('>c1I8c16BI8B', member)
-    end
-    return worker
+    local since, at = nil, 2
+    if byte(member) == 107 then since, at = read('>I8', member, at) end -- k
+    local drains, till, inbox, want = read('>BI8c16B', member, at)
+    return { member = member, since = since, drains = drains, till = till, inbox = inbox, want = want }
   end
 
   local function put_place(worker, member)
@@ -78,7 +74,7 @@ local function add_workers()
   -- A worker that is called gets nothing before it comes, so one that does not come blocks no job.
   local function call_worker(worker)
     idle, called, wanted = idle - 1, called + 1, wanted + worker.want
-    put_place(worker, pack('>c1I8c16BI8B', 'k', now, worker.inbox, worker.drains, worker.till, worker.want))
+    put_place(worker, 'k' .. pack('>I8', now) .. sub(worker.member, 2))
     L.notify(worker.inbox, NOBODY .. 'c')
   end
 
@@ -151,6 +147,4 @@ local function add_workers()
     call_workers()
     return tell_watch()
   end
-end
-add_workers()
-end
+end)() end
