@@ -195,7 +195,7 @@ impl StoredName {
             return Err(format!("the order {is}: {}", member.escape_ascii()));
         }
         let front = listed.iter().find(|member| member.first() == Some(&b'q'));
-        let is_front = front.map(Vec::as_slice).unwrap_or_default() == header.front;
+        let is_front = front.map_or(&b"-"[..], Vec::as_slice) == header.front;
         if header.waiting > 0 && !is_front {
             return Err("the header has another first waiter than the order".into());
         }

@@ -148,7 +148,10 @@ fn told_of(value: &Value) -> Option<ListedRow> {
     match value {
         Value::BulkString(word) if word == b"unused" => Some(ListedRow::Unused),
         Value::BulkString(word) if word == b"look" => Some(ListedRow::Look),
-        Value::BulkString(page) => decode::listed(page).map(ListedRow::Listed),
+        // A name that is damaged does not hide the others.
+        Value::BulkString(page) => {
+            Some(decode::listed(page).map_or(ListedRow::Look, ListedRow::Listed))
+        }
         _ => None,
     }
 }

@@ -15,6 +15,7 @@ use seinpaal_proto::{
 };
 
 use self::decode::Answer;
+pub use self::decode::replies;
 use super::{
     ROW_ROOM, RedisStore, ReplicaNeed,
     list::{AT_ONCE, take_look},

@@ -5,7 +5,7 @@
 -- Renews all tickets under a lease, if the client and this node agree on which these are.
 local function renew_lease(lease, renew, members, digest)
   if not lease then return 'gone' end
-  if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 then
+  if lease.members ~= members or lease.digest ~= digest or lease.parked ~= 0 or lease.inbox ~= me then
     return 'differs'
   end
   extend(lease, renew.ttl, renew.margin, me)

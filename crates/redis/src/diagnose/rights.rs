@@ -13,18 +13,22 @@ use seinpaal_store::{Advice, Certainty, StoreError, StoreErrorKind};
 const SOURCE: &str = include_str!("../lua/rights.lua");
 
 /// Without these commands no operation works, or an operation would be torn in the middle.
-const NEEDED: [&str; 16] = [
+const NEEDED: [&str; 20] = [
     "time",
     "exists",
     "type",
     "hget",
     "hmget",
     "hgetall",
+    "hlen",
+    "hscan",
     "hset",
     "hdel",
     "zadd",
     "zrem",
+    "zrange",
     "zrangebylex",
+    "zlexcount",
     "zremrangebylex",
     "unlink",
     "pexpire",

@@ -11,9 +11,10 @@
 local key, channel, publish, listeners = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local tries = {
   { 'time' }, { 'exists', key }, { 'type', key },
-  { 'hget', key, 'f' }, { 'hmget', key, 'f' }, { 'hgetall', key },
+  { 'hget', key, 'f' }, { 'hmget', key, 'f' }, { 'hgetall', key }, { 'hlen', key }, { 'hscan', key, '0' },
   { 'hset', key, 'f', 'v', 'odd' }, { 'hdel', key, 'f' },
-  { 'zadd', key, 'nonsense', 'm' }, { 'zrem', key, 'm' },
+  { 'zadd', key, 'nonsense', 'm' }, { 'zrem', key, 'm' }, { 'zrange', key, '0', '0' },
+  { 'zlexcount', key, '-', '+' },
   { 'zrangebylex', key, '-', '+' }, { 'zremrangebylex', key, '-', '+' },
   { 'unlink', key }, { 'pexpire', key, 'nonsense' }, { 'persist', key },
   { publish, channel, '' }, { 'pubsub', listeners, channel },

@@ -37,6 +37,15 @@ pub(super) fn answer(value: Value, batch: &Batch) -> Result<Answer, StoreError> 
     with_payloads(value, |mut answer| answer.whole(&batch.requests))
 }
 
+/// Reads the replies in the answer to a batch.
+// Used by fuzz/.
+///
+/// # Errors
+/// If the answer cannot be read.
+pub fn replies(value: Value, batch: &Batch) -> Result<Replies, StoreError> {
+    answer(value, batch).map(|answer| answer.replies)
+}
+
 /// Reads the page behind this cursor, and adds its rows to a snapshot. Returns the next cursor.
 pub(super) fn page(
     value: Value,

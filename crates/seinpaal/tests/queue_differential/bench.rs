@@ -1,8 +1,11 @@
 //! A server, the store under test and the ledger of queues, which all get the same events.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
@@ -154,10 +157,11 @@ impl Bench {
         let order = format!("{KEY}:o");
         let mut all = redis::pipe();
         all.cmd("HGETALL").arg(KEY).cmd("ZRANGE").arg(&order).arg(0).arg(-1);
-        all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(&order);
-        let (fields, order, left, order_left): (Vec<(Vec<u8>, Vec<u8>)>, Vec<Vec<u8>>, i64, i64) =
+        let (fields, order): (BTreeMap<Vec<u8>, Vec<u8>>, BTreeSet<Vec<u8>>) =
             all.query_async(&mut self.observer).await.unwrap();
-        let (fields, order) = (fields.into_iter().collect(), order.into_iter().collect());
+        let mut ends = redis::pipe();
+        ends.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
+        let lasting: (i64, i64) = ends.query_async(&mut self.observer).await.unwrap();
         let stored = StoredQueue { fields, order };
         let kept = match stored.state() {
             Ok(kept) => kept,
@@ -170,7 +174,7 @@ impl Bench {
         if kept != expected && !may_differ {
             return Some(format!("not the same:\n{}", lines_of(&expected, &kept)));
         }
-        stored.ends_amiss([left, order_left])
+        stored.ends_amiss(lasting.into())
     }
 
     /// Removes events for as long as the difference stays.

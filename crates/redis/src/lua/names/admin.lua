@@ -42,10 +42,19 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
       local _
       _, L.kind, flags, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence,
         L.bound, L.due, L.deadline, L.remembered = read(HEAD, head)
-      if #head > HEAD_SIZE then L.shift, L.arrival = read('<dd', head, HEAD_SIZE + 1) end
+      if #head ~= HEAD_SIZE or L.waiting > 0 then
+        L.shift, L.arrival = read('<dd', head, HEAD_SIZE + 1)
+        local front = sub(head, HEAD_SIZE + 17)
+        if L.waiting == 0 and front ~= '' or L.waiting > 0 and front ~= '-' and #front ~= 25 then
+          L.damaged('the header cannot be read')
+        end
+      end
     else
       if call('exists', L.key) == 1 then L.damaged('the hash has no header') end
-      if call('exists', L.order) == 1 then call('unlink', L.order) end
+      -- Members that a lost hash has left behind would be taken for slots and waiters of this name.
+      local left = call('zrange', L.order, '0', '0', 'withscores')
+      if left[1] and left[2] ~= '0' then L.damaged('the order is somebody else\'s') end
+      if left[1] then call('unlink', L.order) end
       L.kind, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence, L.bound,
         L.due, L.deadline, L.remembered = 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0
     end

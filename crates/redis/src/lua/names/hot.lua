@@ -40,34 +40,22 @@ for name = 1, names do
     refusal, to = 'SEINPAALARGUMENT the start of the requests', length
   end
 
-  local found = call('hmget', key, 'h', own)
+  local found = redis.pcall('hmget', key, 'h', own)
   local head, text = found[1], found[2]
-  if not head then
-    if call('exists', key, order) > 0 then
-      if call('exists', key) == 1 then
-        refusal = 'SEINPAALCORRUPT the hash has no header'
-      else
-        -- Members that a lost hash has left behind would be taken for slots and waiters of this name.
-        call('unlink', order)
-      end
-    end
-  elseif #head < HEAD_SIZE then
-    refusal, head = 'SEINPAALCORRUPT the header is too short', nil
-  end
   local version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
-    remembered, trailer_at = read(HEAD, head or NEW_HEAD)
-  if version ~= VERSION then
-    refusal = version > 11 and version < 64 and 'SEINPAALFORMAT written in format ' .. version .. ', and this program reads format ' .. VERSION
-      or 'SEINPAALCORRUPT the header cannot be read'
+    remembered = read(HEAD, head and #head >= HEAD_SIZE and head or NEW_HEAD)
+  local shift, arrival, front, is_whole = 0, 0, nil, false
+  if head then
+    local size = #head
+    is_whole = waiting == 0 and (size == HEAD_SIZE or size == 96) or waiting > 0 and (size == 121 or sub(head, 97) == '-')
+    if is_whole and size > HEAD_SIZE then shift, arrival = read('<dd', head, HEAD_SIZE + 1) end
+    if size == 121 then front = sub(head, 97) end
+  else
+    is_whole = not found.err and call('exists', key, order) == 0
   end
-  local shift, arrival, front = 0, 0, nil
-  if head and #head >= trailer_at then
-    shift, arrival, trailer_at = read('<dd', head, trailer_at)
-    if #head >= trailer_at then front = sub(head, trailer_at) end
-  end
-  -- A name whose slots have names is left to the other script, which takes the same arguments. The answer
-  -- is empty then.
-  if flags >= 8 then refusal = '' end
+  -- A name whose slots have names, and one that cannot be read, is left to the other script, which takes the
+  -- same arguments. The answer is empty then.
+  if flags >= 8 or version ~= VERSION or not is_whole then refusal = '' end
   -- Nearly always a limit is stated, and nothing is configured. That is 4.
   local is_pinned, is_stated, is_plain = false, flags == 4, true
   if flags ~= 4 and flags > 0 then
@@ -82,20 +70,11 @@ for name = 1, names do
   if seen > fence then fence = seen end
 
   -- The record under way. `tail` is what follows its fixed part; the rows begin at `first_row`.
-  if text and #text < RECORD_SIZE then refusal, text = 'SEINPAALCORRUPT a record is too short', nil end
-  local inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size,
-    tail_at = read(RECORD, text or NEW_RECORD)
+  local inbox, ends, ends_wall, shared_ttl, last, till, digest, members, listed, record_flags, about_size
   local tail, first_row, added = '', 1, ''
-  if text then
-    tail, first_row = sub(text, tail_at), about_size + 1
-    if record_flags > 0 then
-      first_row = first_row + (record_flags >= 4 and 2 + read('<I2', tail, first_row) or 0)
-      + (record_flags % 2 == 1 and 26 or 0) + (record_flags % 4 >= 2 and 8 or 0)
-    end
-  end
   -- Whether the locals have the record `own`; whether it was changed; the earliest new end in it, of which
   -- the order may have to know.
-  local in_hand, is_changed, earliest = true, false, 2 ^ 53
+  local in_hand, is_changed, earliest = false, false, 2 ^ 53
   -- Records that were changed and put away, as text: the only one, or all by their ids. Members that are
   -- to be added to the order and removed from it, and free slots for it.
   local only, texts, adds, removes, free
@@ -111,7 +90,7 @@ for name = 1, names do
   local L, task, start
   local replies, reply, is_over = '', nil, op == nil
   if due <= steady or waiting > 0 and held < limit or not op then
-    task, in_hand = 'expire_and_grant', false
+    task = 'expire_and_grant'
   end
 
   repeat
@@ -172,19 +151,20 @@ for name = 1, names do
       if not in_hand then
         -- Takes a record up: as it came with the header, as it was put away, as the functions have it, or
         -- from the server.
-        local record, of_functions = texts and texts[own], nil
-        earliest, in_hand = 2 ^ 53, true
-        if only and own == first_id then record, only = only, nil end
-        is_changed = record ~= nil
-        if not record and L then
-          of_functions = L.records[own]
+        local record, of_functions, tail_at
+        earliest, in_hand, is_changed = 2 ^ 53, true, false
+        if only and own == first_id then
+          record, only, is_changed = only, nil, true
+        elseif texts and texts[own] then
+          record, texts[own], is_changed = texts[own], nil, true
+        elseif L and L.records[own] ~= nil then
+          of_functions, L.records[own] = L.records[own], nil
           if of_functions then record, is_changed = L.text_of(of_functions), of_functions.is_changed end
-          L.records[own] = nil
+        elseif own == first_id then
+          record = text
+        else
+          record = call('hget', key, own)
         end
-        if not record and of_functions == nil then
-          record = own == first_id and text or own ~= first_id and call('hget', key, own)
-        end
-        if texts then texts[own] = nil end
         if record and #record < RECORD_SIZE then
           refusal, record = 'SEINPAALCORRUPT a record is too short', nil
         end
@@ -195,7 +175,7 @@ for name = 1, names do
           tail, first_row = sub(record, tail_at), about_size + 1
           if record_flags > 0 then
             first_row = first_row + (record_flags >= 4 and 2 + read('<I2', tail, first_row) or 0)
-      + (record_flags % 2 == 1 and 26 or 0) + (record_flags % 4 >= 2 and 8 or 0)
+              + (record_flags % 2 == 1 and 26 or 0) + (record_flags % 4 >= 2 and 8 or 0)
           end
         end
       end
@@ -205,7 +185,8 @@ for name = 1, names do
       if op == 1 then
         local number, its_kind, rule, wants, permits, asked, ttl, margin, not_after, most, priority,
           waiter_ttl, about_at = read('<I4BBBI4I4ddddbd', argument, at)
-        if permits < 1 or permits > 1000000000 or not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0)
+        if permits < 1 or permits > 1000000000 or not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0
+            and waiter_ttl >= 100000 and waiter_ttl <= 86400000000)
             or to - about_at > 4096 and wants % 2 == 0 then
           refusal = 'SEINPAALARGUMENT an acquire'
         elseif now > not_after then
@@ -306,8 +287,7 @@ for name = 1, names do
               -- Refused.
             elseif held < in_force or waiting >= most or #tail >= first_row and (inbox ~= asker
                 or record_flags % 2 == 1) or priority > 100 or priority < -100
-                or not (waiter_ttl >= 100000 and waiter_ttl <= 86400000000) or front and 1000000000
-                + math.max(arrival + 1, clock) - priority * 10000000 <= read('>I8', front, 2) then
+                or front and 1000000000 + math.max(arrival + 1, clock) - priority * 10000000 <= read('>I8', front, 2) then
               -- There are slots in several pieces, waiters that cannot be reached may stand before it, it is
               -- refused, or it may come first.
               task = 'want'
@@ -617,10 +597,15 @@ for name = 1, names do
     end
     flags = flags % 4
     if is_stated then flags = flags + 4 end
+    -- In a cluster a new name is at home where it is made.
+    if options % 4 >= 2 and not head then
+      texts = texts or {}
+      texts.m = call('cluster', 'myid') .. ' 0'
+    end
     head = pack(HEAD, VERSION, kind, flags, uses, limit, held, holders, waiting, top, clock, now, fence, bound,
       due, deadline, remembered)
     if waiting > 0 or shift > 0 or arrival >= clock then
-      head = head .. pack('<dd', shift, arrival) .. (front or '')
+      head = head .. pack('<dd', shift, arrival) .. (waiting > 0 and (front or '-') or '')
     end
 
     local refused

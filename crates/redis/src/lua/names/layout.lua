@@ -27,7 +27,8 @@ local VERSION = 30
 local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4I4ddddddd', 80
 -- Flags of the header: 1 paused, 2 pinned, 4 stated, 8 slots have names. A limit is in force if it is
 -- pinned or stated; without either it is 1. The trailer, if there is one, is '<dd', shift and
--- last arrival, and while anybody waits the order's member of the first waiter.
+-- last arrival; and while anybody waits, the order's member of the first waiter, or '-' if all are passed
+-- over.
 
 -- The lease: inbox, its end on the ledger's clock and on the server's, the ttl of its requests. The
 -- series: the last number that is granted or over, until when it is remembered. The digest of the

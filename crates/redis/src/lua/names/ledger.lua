@@ -241,8 +241,13 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
       and (record.list and #record.list or #record.rows) == 0
   end
 
-  -- Whether a ticket of the series of this record holds, here or under another lease.
+  -- Whether a ticket of the series of this record holds, here or under another lease. Mostly the first row
+  -- says so.
   function L.is_open(record)
+    if not record.list and record.rows ~= '' then
+      local flags = string.byte(record.rows, 5) or 1
+      if flags % 2 == 0 and flags % 16 < 8 then return true end
+    end
     local series = string.sub(record.id, 1, 12)
     for _, row in ipairs(L.rows_of(record)) do
       if not row.waits and row.series == series then return true end
@@ -712,29 +717,17 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   -- Gives when the first lease ends, or a later time if that is more than the bound away. The bounds
   -- in the order may be too early, so those that come within that time are looked at.
   function L.first_end()
-    local first = L.due - L.steady
-    for id, record in pairs(L.records) do
-      if record and record.is_changed then
-        if record.members > 0 then first = math.min(first, record.ends - L.clock) end
-        if record.waiting then first = math.min(first, record.waiting.ends - L.clock) end
-      end
+    local first = 2 ^ 53
+    local function look_at(record)
+      if record and record.members > 0 then first = math.min(first, record.ends - L.clock) end
+      if record and record.waiting then first = math.min(first, record.waiting.ends - L.clock) end
     end
-    if first >= L.bound then return first end
-    first = 2 ^ 53
-    for id, record in pairs(L.records) do
-      if record then
-        if record.members > 0 then first = math.min(first, record.ends - L.clock) end
-        if record.waiting then first = math.min(first, record.waiting.ends - L.clock) end
-      end
-    end
+    for _, record in pairs(L.records) do look_at(record) end
+    if L.due - L.steady >= math.min(first, L.bound) then return first end
     for _, member in ipairs(redis.call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '65')) do
       local _, bound, id = struct.unpack('>c1I8c16', member)
       if bound - L.steady >= math.min(first, L.bound) then break end
-      local record = L.record_of(id)
-      if record then
-        if record.members > 0 then first = math.min(first, record.ends - L.clock) end
-        if record.waiting then first = math.min(first, record.waiting.ends - L.clock) end
-      end
+      look_at(L.record_of(id))
     end
     return first
   end
@@ -773,8 +766,8 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   function L.write_header()
     local trailer = ''
     if L.waiting > 0 or L.shift > 0 or L.arrival >= L.clock then
-      local front = L.waiting > 0 and redis.call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1] or ''
-      trailer = struct.pack('<dd', L.shift, L.arrival) .. front
+      local front = L.waiting > 0 and (redis.call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1] or '-')
+      trailer = struct.pack('<dd', L.shift, L.arrival) .. (front or '')
     end
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)

@@ -40,6 +40,7 @@ local function add_rows(L)
   -- Appends the rows of waiters in order, those passed over last: `most` of them, behind the member `after`
   -- of the order, or from the first one if that is ''. Gives the last member.
   function L.list_waiters(rows, most, after)
+    if L.waiting == 0 then return after end
     for _, band in ipairs({ 'q', 'k' }) do
       local begun = string.sub(after, 1, 1)
       if band == 'k' or begun ~= 'k' then
