@@ -1,11 +1,8 @@
 //! A server, the store under test and the ledger of queues, which all get the same events.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
@@ -155,14 +152,14 @@ impl Bench {
     /// Compares all that is stored with the ledger's state.
     async fn compare_stored(&mut self, model: &Model) -> Option<String> {
         let order = format!("{KEY}:o");
-        let mut all = redis::pipe();
-        all.cmd("HGETALL").arg(KEY).cmd("ZRANGE").arg(&order).arg(0).arg(-1);
-        let (fields, order): (BTreeMap<Vec<u8>, Vec<u8>>, BTreeSet<Vec<u8>>) =
-            all.query_async(&mut self.observer).await.unwrap();
+        let mut read = redis::cmd("HGETALL");
+        let fields = read.arg(KEY).query_async(&mut self.observer).await.unwrap();
+        let mut read = redis::cmd("ZRANGE");
+        let members = read.arg(&order).arg(0).arg(-1).query_async(&mut self.observer).await;
         let mut ends = redis::pipe();
-        ends.cmd("PTTL").arg(KEY).cmd("PTTL").arg(format!("{KEY}:o"));
+        ends.cmd("PTTL").arg(KEY).cmd("PTTL").arg(&order);
         let lasting: (i64, i64) = ends.query_async(&mut self.observer).await.unwrap();
-        let stored = StoredQueue { fields, order };
+        let stored = StoredQueue { fields, order: members.unwrap() };
         let kept = match stored.state() {
             Ok(kept) => kept,
             Err(found) => return Some(format!("stored: {found}\n{stored:?}")),
