@@ -27,9 +27,9 @@ end
 
 -- Changes wait here until they are written. What is only written: lists, as arguments of HSET, HDEL, ZADD and ZREM. What
 -- may also be read: fields, false for those that go; and in a call that makes functions, members, whether they are there,
--- and pages of members that were read, by their letters, false if something was added there.
+-- and the letters of those that were changed.
 local set, gone, add, remove, fields = { nil, nil, nil, nil, nil, nil, nil, nil }, {}, { nil, nil, nil, nil }, {}, {}
-local members, pages
+local members, changed
 
 local own = 's' .. asker
 local found = redis.pcall('hmget', key, 'h', own)

@@ -2,7 +2,7 @@
 -- parts that follow. Reads see what the call has changed.
 
 if is_general then (function()
-  members, pages, payloads, notifications = {}, {}, {}, {}
+  members, changed, payloads, notifications = {}, {}, {}, {}
 
   -- Calls a function that may raise an error, unless there was one.
   function L.try(f, ...)
@@ -15,7 +15,7 @@ if is_general then (function()
   function L.flush()
     local refused = write(L, grows, set, gone, add, remove, fields, members)
     if refused then error(refused, 0) end
-    set, gone, add, remove, fields, members, pages = {}, {}, {}, {}, {}, {}, {}
+    set, gone, add, remove, fields, members, changed = {}, {}, {}, {}, {}, {}, {}
   end
 
   function L.read(field)
@@ -26,25 +26,19 @@ if is_general then (function()
 
   -- Adds a member to the order, or removes one.
   local function place(member, is_there)
-    local letter = byte(member)
-    members[member] = is_there
-    if is_there or not pages[letter] then pages[letter] = false end
+    members[member], changed[byte(member)] = is_there, true
   end
   L.place = place
 
-  -- Gives the first member that begins with these letters; the header or a group counts that there is one. A page of
-  -- members serves until something is added to its band. No byte after the letters is 255.
-  function L.first(band, most)
-    local letter = byte(band)
-    local page = pages[letter]
-    while page and page.band == band and page[page.at] do
-      if members[page[page.at]] ~= false then return page[page.at] end
-      page.at = page.at + 1
-    end
-    if page ~= nil then L.flush() end
-    page = call('zrangebylex', order, '[' .. band, '[' .. band .. '\255', 'limit', '0', most)
-    page.band, page.at, pages[letter] = band, 1, page
-    return page[1] or error('SEINPAALCORRUPT something that is counted is not there', 0)
+  -- Gives the members from this one on that have its letter. No byte after the letters is 255.
+  function L.page(from, till, most)
+    if changed[byte(till)] then L.flush() end
+    return call('zrangebylex', order, from, '[' .. till .. '\255', 'limit', '0', most)
+  end
+
+  -- Gives the first member that begins with these letters; the header or a group counts that there is one.
+  function L.first(band)
+    return L.page('[' .. band, band, '1')[1] or error('SEINPAALCORRUPT something that is counted is not there', 0)
   end
 
   -- Takes one of the ends, due jobs, calls and removals that one call may handle.
@@ -105,7 +99,7 @@ if is_general then (function()
   -- Ends a change of a group: opens its first job if none is open and it has room, and writes it.
   function L.put_group(group)
     if group.front == '' and group.ready > 0 and group.active < group_limit then
-      open_job(group, sub(L.first('g' .. group.name .. '\0', '1'), -16))
+      open_job(group, sub(L.first('g' .. group.name .. '\0'), -16))
     end
     local is_kept = group.ready + group.active > 0
     if is_kept ~= group.is_kept then

@@ -8,8 +8,7 @@ if has_operators then (function()
     local told, left = {}, min(rows, rows_left)
     while left > 0 and at ~= '' do
       local letter, wanted = byte(at), left
-      local found = call('zrangebylex', order, '(' .. at, '[' .. string.char(letter) .. '\255', 'limit', '0',
-        format('%d', wanted))
+      local found = L.page('(' .. at, string.char(letter), format('%d', wanted))
       for _, member in ipairs(found) do
         if letter == 99 then -- c
           local group = L.group(sub(member, 2))
@@ -41,8 +40,7 @@ if has_operators then (function()
   L[13] = function(at)
     L.flush()
     local rows, oldest, next_due = read('<I2', argument, at), -1, -1
-    local first = call('zrangebylex', order, '[a', '[a\255', 'limit', '0', '1')[1]
-    local next_delayed = call('zrangebylex', order, '[d', '[d\255', 'limit', '0', '1')[1]
+    local first, next_delayed = L.page('[a', 'a', '1')[1], L.page('[d', 'd', '1')[1]
     if first then oldest = max(now - L.job(sub(first, -8)).pushed, 0) end
     if next_delayed then next_due = max(read('>I8', next_delayed, 2) - now, 0) end
     local reason = is_paused and L.read('r') or ''

@@ -90,7 +90,7 @@ if has_operators then (function()
         has_backlog = had_backlog
         return pack('<BI4B', 14, removed, band and 1 or 0)
       end
-      local id = sub(L.first(band, '64'), -8)
+      local id = sub(L.first(band), -8)
       if is_dead then
         take_dead(id)
         remove_job(id)
@@ -108,8 +108,7 @@ if has_operators then (function()
   function L.reopen_groups()
     local after = reopen
     for _ = 1, 256 do
-      if pages[103] ~= nil then L.flush() end -- g
-      local member = call('zrangebylex', order, '(g' .. after .. '\1', '[g\255', 'limit', '0', '1')[1]
+      local member = L.page('(g' .. after .. '\1', 'g', '1')[1]
       if not member then
         reopen = false
         return

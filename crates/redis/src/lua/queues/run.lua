@@ -57,7 +57,7 @@ while at <= #argument and not refusal do
         state, when, delayed = 'd', min(when, 2 ^ 53), delayed + 1
         due = min(due, when + shift)
         add[#add + 1], add[#add + 2] = '0', pack('>c1I8c8', 'd', when, id)
-        if pages then pages[100] = false end
+        if changed then changed[100] = true end
       else
         local n = #add
         when, ready = 0, ready + 1
@@ -66,7 +66,7 @@ while at <= #argument and not refusal do
         else
           open = open + 1
           add[n + 1], add[n + 2] = '0', pack('>c1I8c8', 'a', rank + 10000000000, id)
-          if pages then pages[97] = false end
+          if changed then changed[97] = true end
         end
       end
       local n = #set
@@ -87,7 +87,7 @@ while at <= #argument and not refusal do
     payloads = payloads or {}
     while count < most and open > 0 and active < limit and not is_paused and not refusal do
       if not page or not page[place] then
-        if page or pops > 1 or pages and pages[97] ~= nil then L.try(L.flush) end
+        if page or pops > 1 or changed and changed[97] then L.try(L.flush) end
         -- Open jobs are the first members of all.
         page, place = call('zrange', order, '0', format('%d', min(most - count, open) - 1)), 1
       end
@@ -112,7 +112,7 @@ while at <= #argument and not refusal do
           group_size) .. group .. sub(argument, about_at, at - 1)
         local m = #add
         add[m + 1], add[m + 2] = '0', pack('>c1I8c8', 'e', steady + ttl, id)
-        if pages then pages[101] = false end
+        if changed then changed[101] = true end
         remove[#remove + 1] = member
         active, ready, open, room = active + 1, ready - 1, open - 1, room - #payload
         count, deliveries, payloads[#payloads + 1] = count + 1, deliveries .. id .. fence, payload
@@ -126,7 +126,7 @@ while at <= #argument and not refusal do
       end
       place = place + 1
       -- Another job of the group may be open now.
-      if pages and pages[97] == false then page = nil end
+      if changed and changed[97] then page = nil end
     end
     if want % 2 == 1 and count < most then L.try(L.stand_in_line, most - count, want < 2 and 1 or 0) end
     answer = pack(POPPED, 3, count > 0 and ttl or 0, ready + delayed + active, count) .. told
@@ -141,7 +141,7 @@ while at <= #argument and not refusal do
       local its_bound, group_size, from = read('<dI2', it, 57)
       active, answer = active - 1, '\5'
       remove[#remove + 1] = pack('>c1I8c8', 'e', its_bound, id)
-      if pages then pages[101] = false end
+      if changed then changed[101] = true end
       gone[#gone + 1], gone[#gone + 2] = 'i' .. id, 'p' .. id
       fields['a' .. id] = false
       if group_size > 0 then L.try(L.leave_group, sub(it, from, from + group_size - 1)) end

@@ -27,7 +27,7 @@ if is_general then (function()
   function L.expire()
     local attempts = {}
     due = 2 ^ 53
-    for i, member in ipairs(call('zrangebylex', order, '[e', '[e\255', 'limit', '0', '129')) do
+    for i, member in ipairs(L.page('[e', 'e', '129')) do
       local bound, id = read('>I8c8', member, 2)
       if bound > steady or i == 129 then
         due = bound
@@ -46,7 +46,7 @@ if is_general then (function()
   -- Puts jobs that fell due into the order of service, as if they had been pushed then.
   function L.take_due()
     while delayed > 0 do
-      local member = L.first('d', '16')
+      local member = L.first('d')
       local at, id = read('>I8c8', member, 2)
       if at > now or not L.has_work() then
         due = min(due, at + shift)
@@ -65,7 +65,7 @@ if is_general then (function()
     local page, left = format('%d', most + 64), most
     L.flush()
     forget_at = 2 ^ 53
-    for i, member in ipairs(call('zrangebylex', order, '[s', '[s\255', 'limit', '0', page)) do
+    for i, member in ipairs(L.page('[s', 's', page)) do
       local bound, inbox = read('>I8c16', member, 2)
       if bound >= now or left == 0 or i == most + 64 then
         forget_at = min(forget_at, bound)
@@ -83,7 +83,7 @@ if is_general then (function()
         forget_at = min(forget_at, till)
       end
     end
-    for i, member in ipairs(call('zrangebylex', order, '[t', '[t\255', 'limit', '0', page)) do
+    for i, member in ipairs(L.page('[t', 't', page)) do
       local till = read('>I8', member, 2)
       if till > now or i > most then
         forget_at = min(forget_at, till)

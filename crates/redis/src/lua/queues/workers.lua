@@ -43,7 +43,7 @@ if is_general then (function()
   -- Gives the first worker in line (l) or of those called (k), after those of workers that do not stay.
   local function first_place(band, stays)
     while (band == 'l' and idle or called) > 0 do
-      local worker = read_place(L.first(band, '4'))
+      local worker = read_place(L.first(band))
       if stays(worker) then return worker end
       if not L.has_work() then return nil end
       remove_place(worker)
@@ -102,8 +102,7 @@ if is_general then (function()
   local function first_end()
     local first = bound
     if due - steady >= first then return first end
-    if pages[101] ~= nil then L.flush() end -- e
-    for _, member in ipairs(call('zrangebylex', order, '[e', '[e\255', 'limit', '0', '64')) do
+    for _, member in ipairs(L.page('[e', 'e', '64')) do
       local bound, id = read('>I8c8', member, 2)
       if bound - steady >= first then break end
       first = min(first, max(L.attempt(id).ends - clock, 0))
@@ -116,7 +115,7 @@ if is_general then (function()
   local function next_event()
     local at = 2 ^ 54
     if delayed > 0 and not is_paused and active < limit then
-      at = read('>I8', L.first('d', '1'), 2)
+      at = read('>I8', L.first('d'), 2)
     end
     if active > 0 then at = min(at, now + first_end()) end
     local called = first_place('k', is_any)
