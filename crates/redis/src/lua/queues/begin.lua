@@ -8,7 +8,7 @@
 -- function itself, because those within it find at once what it has found.
 
 local call, pack, read, sub, byte = redis.call, struct.pack, struct.unpack, string.sub, string.byte
-local min, max, format, concat, unpack = math.min, math.max, string.format, table.concat, unpack or table.unpack
+local min, max, format = math.min, math.max, string.format
 
 local key, order, argument = KEYS[1], KEYS[2], ARGV[1] or ''
 if #argument < 41 then return redis.error_reply('SEINPAALARGUMENT the start of the requests') end
@@ -20,16 +20,16 @@ if options % 32 < 16 then
 else
   now, argument = read('<d', argument, #argument - 7), sub(argument, 1, -9)
 end
-local is_sharded, is_moving = options % 4 >= 2, options % 8 >= 4
+local is_sharded = options % 4 >= 2
 if options < 64 or not (number >= 0 and number <= 2 ^ 53 and not_after >= 0 and not_after <= 2 ^ 53 and seen >= 0) then
   return redis.error_reply('SEINPAALARGUMENT the start of the requests')
 end
 
--- Changes wait here until they are written. What is only written: lists, as arguments of HSET, HDEL, ZADD and ZREM. What
+-- Changes wait here until they are written. What is only written: lists, as arguments of HSET, ZADD, ZREM and HDEL. What
 -- may also be read: fields, false for those that go; and in a call that makes functions, members, whether they are there,
 -- and the letters of those that were changed.
-local set, gone, add, remove, fields = { nil, nil, nil, nil, nil, nil, nil, nil }, {}, { nil, nil, nil, nil }, {}, {}
-local members, changed
+local set, add, remove, fields = { nil, nil, nil, nil, nil, nil, nil, nil }, { nil, nil, nil, nil }, {}, {}
+local gone, members, changed
 
 local own = 's' .. asker
 local found = redis.pcall('hmget', key, 'h', own)
@@ -93,17 +93,17 @@ end
 if pushes > 0 and pushes < requests then is_general = true end
 if next_at > #argument + 1 or requests > 64 then return redis.error_reply('SEINPAALARGUMENT the requests') end
 
--- How many ends, due jobs, calls and removals the call may handle; bytes of payload and rows that it may answer with;
--- attempts that it may renew.
-local work, room, rows_left, renewals = 128, 1048576, 500, 1000
--- The functions of the parts, and whether the call has written; payloads and notifications to send; whether work is left over;
--- why the call is refused.
-local L, payloads, notifications, has_backlog, refusal = {}, nil, nil, false, nil
+-- How many ends, due jobs, calls and removals the call may handle; bytes of payload that it may answer with.
+local work, room = 128, 1048576
+-- The functions of the parts; payloads and notifications to send; whether work is left over; whether the call has written;
+-- why it is refused.
+local L, payloads, notifications, has_backlog, has_written, refusal = is_general and {}, nil, nil, false, false, nil
 
 -- Writes all changes, or gives the error of a command that was refused. A server without free memory refuses a write, unless
 -- the script has removed something before. Only a call that does nothing but grow the queue may be refused.
-local function write(L, grows, set, gone, add, remove, fields, members)
+local function write(grows, set, add, remove, gone, fields, members)
   if next(fields) then
+    gone = gone or {}
     for field, text in pairs(fields) do
       if text then set[#set + 1], set[#set + 2] = field, text else gone[#gone + 1] = field end
     end
@@ -115,17 +115,17 @@ local function write(L, grows, set, gone, add, remove, fields, members)
   end
   -- What is removed was added before.
   for step = 1, 4 do
-    local list = step == 1 and add or step == 2 and remove or step == 3 and gone or set
+    local list = step == 1 and add or step == 2 and remove or step == 3 and gone or step == 4 and set or ''
     local command = step == 1 and 'zadd' or step == 2 and 'zrem' or step == 3 and 'hdel' or 'hset'
     for from = 1, #list, 1000 do
       local to, where = math.min(from + 999, #list), KEYS[step < 3 and 2 or 1]
       local reply = redis.pcall(command, where, (unpack or table.unpack)(list, from, to))
-      if type(reply) == 'table' and reply.err and not grows and not L.has_written then
+      if type(reply) == 'table' and reply.err and not grows and not has_written then
         redis.call('hdel', KEYS[1], '-')
         reply = redis.pcall(command, where, (unpack or table.unpack)(list, from, to))
       end
       if type(reply) == 'table' and reply.err then return reply end
-      L.has_written = true
+      has_written = true
     end
   end
 end

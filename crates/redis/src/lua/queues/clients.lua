@@ -25,9 +25,10 @@ if is_general then (function()
     return settles
   end
 
-  -- The sender is there. A client that has said that it does not listen yet counts as listening for two seconds.
+  -- The sender is there. A node that is being given the hash slot cannot tell who listens. A client that has said that it
+  -- does not listen yet counts as listening for two seconds.
   function L.is_there(inbox)
-    if inbox == asker or is_moving then return true end
+    if inbox == asker or options % 8 >= 4 then return true end
     if there[inbox] == nil then
       local command = is_sharded and 'shardnumsub' or 'numsub'
       local is_there = call('pubsub', command, L.channel_of(inbox))[2] > 0

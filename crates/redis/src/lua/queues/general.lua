@@ -13,9 +13,9 @@ if is_general then (function()
   end
 
   function L.flush()
-    local refused = write(L, grows, set, gone, add, remove, fields, members)
+    local refused = write(grows, set, add, remove, gone, fields, members)
     if refused then error(refused, 0) end
-    set, gone, add, remove, fields, members, changed = {}, {}, {}, {}, {}, {}, {}
+    set, add, remove, gone, fields, members, changed = {}, {}, {}, nil, {}, {}, {}
   end
 
   function L.read(field)
@@ -252,7 +252,8 @@ if is_general then (function()
 
   L[5] = function(at, to) return L[4](at, to, true) end
 
-  -- Renew: extends attempts, and makes the sender their owner, so an attempt can change hands.
+  -- Renew: extends attempts, at most so many in a call, and makes the sender their owner, so an attempt can change hands.
+  local renewals = 1000
   L[6] = function(at, to)
     local ttl, margin, after = read('<dd', argument, at)
     local lost = {}
@@ -270,7 +271,7 @@ if is_general then (function()
         lost[#lost + 1] = sub(argument, from, from + 15)
       end
     end
-    return pack('<BdI2', 4, ttl, #lost) .. concat(lost)
+    return pack('<BdI2', 4, ttl, #lost) .. table.concat(lost)
   end
 
   -- Leave: asks for no more jobs.
@@ -292,6 +293,6 @@ if is_general then (function()
         valid = min(valid, max(it.ends - clock, 0))
       end
     end
-    return pack(POPPED, 3, #told > 0 and valid or 0, ready + delayed + active, #told) .. concat(told)
+    return pack(POPPED, 3, #told > 0 and valid or 0, ready + delayed + active, #told) .. table.concat(told)
   end
 end)() end

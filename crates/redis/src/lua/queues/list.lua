@@ -1,6 +1,8 @@
 -- What people read of a queue. It changes nothing.
 
 if has_operators then (function()
+  local rows_left = 500
+
   -- Gives the rows behind a member of the order, and the member behind which the next page begins, '' after the last. A
   -- row is what is stored of a job. Ready jobs are listed group by group, and then those without a group. The server
   -- gives payloads only as a whole, so their lengths count.
@@ -33,7 +35,7 @@ if has_operators then (function()
       if #found < wanted and left > 0 then at = letter == 103 and 'a' or '' end -- g
     end
     rows_left = rows_left - #told
-    return pack('<I2I2', #told, #at) .. at .. concat(told)
+    return pack('<I2I2', #told, #at) .. at .. table.concat(told)
   end
 
   -- Inspect: the totals, and the first active jobs and groups.

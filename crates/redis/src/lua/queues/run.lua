@@ -142,13 +142,14 @@ while at <= #argument and not refusal do
       active, answer = active - 1, '\5'
       remove[#remove + 1] = pack('>c1I8c8', 'e', its_bound, id)
       if changed then changed[101] = true end
+      gone = gone or {}
       gone[#gone + 1], gone[#gone + 2] = 'i' .. id, 'p' .. id
       fields['a' .. id] = false
       if group_size > 0 then L.try(L.leave_group, sub(it, from, from + group_size - 1)) end
     end
-  elseif L[code] then
+  elseif L and L[code] then
     -- Jobs that were pushed or acknowledged just now are in lists that nobody reads.
-    if code > 7 and (set[1] or gone[1]) then L.try(L.flush) end
+    if code > 7 and (set[1] or gone) then L.try(L.flush) end
     answer, its_kept = L.try(L[code], body, at - 1)
   else
     refusal = 'SEINPAALARGUMENT no such request'
@@ -171,7 +172,7 @@ end
 
 local look = -1
 if idle + called > 0 then look = L.try(L.serve_workers) else watch = NOBODY end
-if L.forget and forget_at <= now then L.try(L.forget, 4 + requests) end
+if L and forget_at <= now then L.try(L.forget, 4 + requests) end
 if active == 0 then bound = 2 ^ 53 end
 
 -- Jobs and settings never expire. A queue that has only memories outlives them by half a day or more, so that no smaller
@@ -192,8 +193,8 @@ else
 end
 
 if is_blank and not refusal then
-  if not is_new or L.has_written then call('unlink', key, order) end
-elseif not refusal or L.has_written then
+  if not is_new or has_written then call('unlink', key, order) end
+elseif not refusal or has_written then
   -- What a call has done before an error stays, so that the header has to follow.
   if is_new and is_sharded then fields.n = call('cluster', 'myid') .. ' 0' end
   local n, rare = #set, ''
@@ -204,7 +205,7 @@ elseif not refusal or L.has_written then
   end
   set[n + 1], set[n + 2] = 'h', pack(HEAD, VERSION, flags, limit, ready, open, delayed, active, dead, sessions, clock, now,
     bound, last, due, forget_at, memory, deadline) .. rare
-  refusal = refusal or write(L, grows, set, gone, add, remove, fields, members)
+  refusal = refusal or write(grows, set, add, remove, gone, fields, members)
   for i = 1, expires and not refusal and 2 or 0 do
     if milliseconds then call('pexpire', KEYS[i], milliseconds) else call('persist', KEYS[i]) end
   end
@@ -217,7 +218,7 @@ if refusal then
   if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
   if string.find(text, 'data string too short', 1, true) then text = 'SEINPAALCORRUPT a value ends too early' end
   local code = string.match(text, '^SEINPAAL%u+')
-  if L.has_written then
+  if has_written then
     text = 'SEINPAALTORN' .. (code and sub(text, #code + 1) or ' ' .. text)
   elseif not code then
     text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. text
@@ -227,4 +228,4 @@ end
 if notifications and notifications[1] then L.publish() end
 answers = pack('<dBd', now, has_backlog and 1 or 0, look) .. answers
 if not payloads or not payloads[1] then return answers end
-return { answers, unpack(payloads) }
+return { answers, (unpack or table.unpack)(payloads) }
