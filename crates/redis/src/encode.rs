@@ -13,7 +13,6 @@ const MOST_FENCE_SEEN: u64 = 1 << 52;
 
 // The options with which the argument of a name starts.
 const ALWAYS: u8 = 64;
-const LISTENS: u8 = 1;
 const IN_CLUSTER: u8 = 2;
 /// The hash slot is on its way to the node, which does not know yet who listens.
 pub(crate) const HASH_SLOT_MOVES: u8 = 4;
@@ -142,8 +141,6 @@ impl Writer {
     fn start(inbox: Option<Inbox>, fence_seen: u64, setting: Setting) -> Self {
         let mut out = Self(Vec::with_capacity(512));
         let mut options = ALWAYS;
-        // A client subscribes before it sends anything, so that it misses no wakeup.
-        options |= if inbox.is_some() { LISTENS } else { 0 };
         options |= if setting.is_in_cluster { IN_CLUSTER } else { 0 };
         options |= if setting.now.is_some() { HAS_TIME } else { 0 };
         out.byte(options);

@@ -316,6 +316,7 @@ impl Reader<'_> {
             arrival: 0,
             front: Vec::new(),
         };
+        self.byte()?; // when the length of a hold was noted last
         if !self.0.is_empty() {
             (header.shift, header.arrival) = (self.number()?, self.number()?);
             header.front = self.0.to_vec();
@@ -332,7 +333,7 @@ impl Reader<'_> {
         let about = std::str::from_utf8(self.bytes(size)?).ok()?.to_owned();
         let series = Ticket(id).series();
         let mut memory = Memory { last, until, ..Memory::new(series) };
-        if flags & 4 > 0 {
+        if flags & 2 > 0 {
             for _ in 0..self.short()? / 5 {
                 memory.ends.push((self.count()?, cause(self.byte()?)?));
             }
@@ -341,9 +342,6 @@ impl Reader<'_> {
             true => Some(self.waiting(series.ticket(0).place(), inbox)?),
             false => None,
         };
-        if flags & 2 > 0 {
-            self.number()?; // until when the client counts as listening
-        }
         let mut record = Record {
             id,
             inbox,

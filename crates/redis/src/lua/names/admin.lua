@@ -20,7 +20,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
   end
   local L = {
     key = KEYS[2 * index - 1], order = KEYS[2 * index], now = now, asker = asker, guard = guard,
-    listens = options % 2 == 1, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4, version = VERSION,
+    is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4, version = VERSION,
     progress = progress, add_rare = add_rare, records = {}, texts = {}, known = {}, settings = {},
     grows = false,
   }
@@ -41,7 +41,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
       if its_version ~= VERSION or #head < HEAD_SIZE then L.damaged('the header cannot be read') end
       local _
       _, L.kind, flags, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence,
-        L.bound, L.due, L.deadline, L.remembered = read(HEAD, head)
+        L.bound, L.due, L.deadline, L.remembered, L.noted = read(HEAD, head)
       if #head ~= HEAD_SIZE or L.waiting > 0 then
         L.shift, L.arrival = read('<dd', head, HEAD_SIZE + 1)
         local front = sub(head, HEAD_SIZE + 17)
@@ -56,7 +56,7 @@ local function step(index, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, 
       if left[1] and left[2] ~= '0' then L.damaged('the order is somebody else\'s') end
       if left[1] then call('unlink', L.order) end
       L.kind, L.uses, L.limit, L.held, L.holders, L.waiting, L.top, L.clock, wall, L.fence, L.bound,
-        L.due, L.deadline, L.remembered = 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0
+        L.due, L.deadline, L.remembered, L.noted = 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, UNBOUNDED, UNBOUNDED, 0, 0, 0
     end
     L.is_paused, L.is_pinned, L.is_stated, L.is_named = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4, flags >= 8
     local passed = now - wall

@@ -43,13 +43,13 @@ for name = 1, names do
   local found = redis.pcall('hmget', key, 'h', own)
   local head, text = found[1], found[2]
   local version, kind, flags, uses, limit, held, holders, waiting, top, clock, wall, fence, bound, due, deadline,
-    remembered = read(HEAD, head and #head >= HEAD_SIZE and head or NEW_HEAD)
+    remembered, noted = read(HEAD, head and #head >= HEAD_SIZE and head or NEW_HEAD)
   local shift, arrival, front, is_whole = 0, 0, nil, false
   if head then
     local size = #head
-    is_whole = waiting == 0 and (size == HEAD_SIZE or size == 96) or waiting > 0 and (size == 121 or sub(head, 97) == '-')
+    is_whole = waiting == 0 and (size == HEAD_SIZE or size == 97) or waiting > 0 and (size == 122 or sub(head, 98) == '-')
     if is_whole and size > HEAD_SIZE then shift, arrival = read('<dd', head, HEAD_SIZE + 1) end
-    if size == 121 then front = sub(head, 97) end
+    if size == 122 then front = sub(head, 98) end
   else
     is_whole = not found.err and call('exists', key, order) == 0
   end
@@ -78,8 +78,8 @@ for name = 1, names do
   -- Records that were changed and put away, as text: the only one, or all by their ids. Members that are
   -- to be added to the order and removed from it, and free slots for it.
   local only, texts, adds, removes, free
-  -- The limit that was stated while another one is pinned.
-  local stated
+  -- Fields of the hash that are to be written besides the header and the records.
+  local settings
   local first_id, has_written, is_order_new = own, false, not head
   -- Whether the call does nothing but grow the name.
   local grows = op ~= nil
@@ -103,14 +103,14 @@ for name = 1, names do
         L = {
           key = key, order = order, now = now, steady = steady, asker = asker, guard = guard, shift = shift,
           version = VERSION, is_new = not head, is_sharded = options % 4 >= 2, is_moving = options % 8 >= 4,
-          listens = options % 2 == 1, wall = wall, is_paused = flags % 2 == 1, is_named = false,
-          arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = {}, kind = 0, uses = uses,
+          wall = wall, is_paused = flags % 2 == 1, is_named = false,
+          arrival = arrival, records = {}, texts = texts or {}, known = {}, settings = settings or {}, kind = 0, uses = uses,
           limit = 0, held = 0, holders = 0, waiting = 0, top = 0, clock = clock, fence = 0, bound = 0, due = 0,
           deadline = deadline, remembered = 0, is_pinned = is_pinned, is_stated = false, progress = false,
           is_order_new = false, grows = true, add_rare = add_rare,
         }
         L.progress = L
-        texts = L.texts
+        texts, settings = L.texts, L.settings
         if only then texts[first_id], only = only, nil end
         L.known[first_id] = text or false
         local scan = 26
@@ -123,8 +123,8 @@ for name = 1, names do
         add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
         if due <= steady then add_rare(L, 'expire') end
       end
-      L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated =
-        kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated
+      L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.noted, L.is_stated =
+        kind, limit, held, holders, waiting, top, fence, bound, due, remembered, noted, is_stated
       L.is_order_new = L.is_order_new or is_order_new
       L.has_written = L.has_written or has_written
       if is_request and task ~= 'serve' then
@@ -133,10 +133,10 @@ for name = 1, names do
       end
       if arrival > L.arrival then L.arrival = arrival end
       if notifications then L.earlier, notifications = notifications, nil end
-      local ok, got = pcall(L.run, task, argument, at - 16, to, stated, free, adds, removes)
-      stated, free, adds, removes = nil, nil, nil, nil
-      kind, limit, held, holders, waiting, top, fence, bound, due, remembered, is_stated =
-        L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.is_stated
+      local ok, got = pcall(L.run, task, argument, at - 16, to, free, adds, removes)
+      free, adds, removes = nil, nil, nil
+      kind, limit, held, holders, waiting, top, fence, bound, due, remembered, noted, is_stated =
+        L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.noted, L.is_stated
       arrival = L.arrival
       if not ok then
         refusal, is_over = L.refusal_of(got), true
@@ -174,8 +174,8 @@ for name = 1, names do
         if record then
           tail, first_row = sub(record, tail_at), about_size + 1
           if record_flags > 0 then
-            first_row = first_row + (record_flags >= 4 and 2 + read('<I2', tail, first_row) or 0)
-              + (record_flags % 2 == 1 and 26 or 0) + (record_flags % 4 >= 2 and 8 or 0)
+            first_row = first_row + (record_flags >= 2 and 2 + read('<I2', tail, first_row) or 0)
+              + (record_flags % 2 == 1 and 26 or 0)
           end
         end
       end
@@ -214,7 +214,12 @@ for name = 1, names do
             -- A limit that is set, or is the first one, stays stated even if this request is refused.
             if is_new and (rule == 3 or in_force ~= limit) then
               is_stated = true
-              if is_pinned then stated = asked else limit = in_force end
+              if is_pinned then
+                settings = settings or {}
+                settings.s = pack('<I4', asked)
+              else
+                limit = in_force
+              end
             end
             local slot = top
             if permits > in_force - held then
@@ -242,7 +247,8 @@ for name = 1, names do
               if not is_pinned then
                 is_stated, limit = true, in_force
               elseif is_new then
-                is_stated, stated = true, asked
+                is_stated, settings = true, settings or {}
+                settings.s = pack('<I4', asked)
               end
               local about, more, row_flags = sub(argument, about_at, to), '', 0
               if #tail < first_row then
@@ -264,12 +270,6 @@ for name = 1, names do
               if members == 0 then
                 ends, ends_wall = clock + ttl, now + ttl
                 if steady + ttl < earliest then earliest = steady + ttl end
-              end
-              if options % 2 == 0 then
-                -- The client does not listen yet.
-                tail = sub(tail, 1, first_row - (record_flags % 4 >= 2 and 9 or 1)) .. pack('<d', now + 2000000)
-                  .. sub(tail, first_row)
-                if record_flags % 4 < 2 then record_flags, first_row = record_flags + 2, first_row + 8 end
               end
               held, holders = held + permits, holders + 1
               fence = fence < now and now or fence + 1
@@ -298,7 +298,8 @@ for name = 1, names do
               if not is_pinned then
                 is_stated, limit = true, in_force
               elseif is_new then
-                is_stated, stated = true, asked
+                is_stated, settings = true, settings or {}
+                settings.s = pack('<I4', asked)
               end
               local about, more, row_flags = sub(argument, about_at, to), '', 1
               if #tail < first_row then
@@ -319,13 +320,9 @@ for name = 1, names do
               local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
               local part = pack('<dddBB', clock + waiter_ttl, now + waiter_ttl,
                 mixed * (mixed * mixed % 16777216) % 281474976710656, 1, 0)
-              -- A client that does not listen yet counts as listening for two seconds.
-              if options % 2 == 0 then part = part .. pack('<d', now + 2000000) end
-              local part_at = first_row - (record_flags % 4 >= 2 and 8 or 0)
-              tail = sub(tail, 1, part_at - 1) .. part .. sub(tail, first_row)
+              tail = sub(tail, 1, first_row - 1) .. part .. sub(tail, first_row)
                 .. pack(ROW, number, row_flags, #more, permits, rank, 0) .. more
-              record_flags = record_flags - record_flags % 4 + (options % 2 == 0 and 3 or 1)
-              first_row = part_at + #part
+              record_flags, first_row = record_flags + 1, first_row + 26
               if margin > waiter_ttl / 2 then margin = math.floor(waiter_ttl / 2) end
               if margin < bound then bound = margin end
               if steady + waiter_ttl < earliest then earliest = steady + waiter_ttl end
@@ -339,8 +336,7 @@ for name = 1, names do
           end
         end
       elseif op == 2 or op == 4 then
-        -- Release or prove one ticket. Anything unusual about it is left to the functions. So is a release
-        -- that begins a second, which notes how long the hold took.
+        -- Release or prove one ticket. Anything unusual about it is left to the functions.
         local number = read('<I4', argument, at)
         local row = first_row
         local its_number, row_flags, more, permits, its_fence, slot, after
@@ -361,9 +357,14 @@ for name = 1, names do
             if steady + ttl < earliest then earliest = steady + ttl end
             reply = pack('<BdI2BdI2I4I4I2', 13, ttl, 1, 1, its_fence, 1, slot, slot + permits - 1, 0)
           end
-        elseif to > at + 3 or now % 1000000 < now - wall then
+        elseif to > at + 3 then
           task = 'release' -- of some slots
         else
+          local second = math.floor(now / 1000000) % 256
+          if second ~= noted then
+            noted, settings = second, settings or {}
+            settings.r = with_length(call('hget', key, 'r'), now - its_fence)
+          end
           tail = after + more > #tail and sub(tail, 1, row - 1) or sub(tail, 1, row - 1) .. sub(tail, after + more)
           local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
           members, digest = members - 1, (digest - mixed * (mixed * mixed % 16777216)) % 281474976710656
@@ -398,10 +399,10 @@ for name = 1, names do
               local its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest, its_members, its_listed,
                 its_flags, its_about, part_at = read(RECORD, record)
               part_at = part_at + its_about
-              if its_flags >= 4 then part_at = part_at + 2 + read('<I2', record, part_at) end
+              if its_flags >= 2 then part_at = part_at + 2 + read('<I2', record, part_at) end
               local channel = (options % 4 >= 2 and key .. ':inbox:' or string.match(key, '^[^{]*') .. 'inbox:')
                 .. string.format(string.rep('%02x', 16), string.byte(its_inbox, 1, 16))
-              local is_there = its_flags % 4 == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
+              local is_there = its_flags % 2 == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
                 and call('pubsub', options % 4 >= 2 and 'shardnumsub' or 'numsub', channel)[2] > 0
               if is_there then
                 local w_ends, w_wall, w_digest, w_members, passed_over, rows_at = read('<dddBB', record, part_at)
@@ -472,8 +473,8 @@ for name = 1, names do
           refusal = 'SEINPAALARGUMENT a renewal'
         elseif of_waiters > 0 and record_flags % 2 == 0 then
           reply = '\12'
-        elseif of_waiters > 0 and (record_flags % 4 >= 2 or options % 2 == 0 or mine) then
-          task = 'renew_waiters' -- whether the client listens has changed, or may have
+        elseif of_waiters > 0 and mine then
+          task = 'renew_waiters'
         elseif of_waiters > 0 then
           local _, _, w_digest, w_members, passed_over = read('<dddBB', tail, first_row - 26)
           if w_members ~= its_members or w_digest ~= its_digest or passed_over > 0 or inbox ~= asker then
@@ -599,17 +600,17 @@ for name = 1, names do
     if is_stated then flags = flags + 4 end
     -- In a cluster a new name is at home where it is made.
     if options % 4 >= 2 and not head then
-      texts = texts or {}
-      texts.m = call('cluster', 'myid') .. ' 0'
+      settings = settings or {}
+      settings.m = call('cluster', 'myid') .. ' 0'
     end
     head = pack(HEAD, VERSION, kind, flags, uses, limit, held, holders, waiting, top, clock, now, fence, bound,
-      due, deadline, remembered)
+      due, deadline, remembered, noted)
     if waiting > 0 or shift > 0 or arrival >= clock then
       head = head .. pack('<dd', shift, arrival) .. (waiting > 0 and (front or '-') or '')
     end
 
     local refused
-    local fields = only and not texts and not stated or { 'h', head }
+    local fields = only and not texts and not settings or { 'h', head }
     if fields == true then
       refused = redis.pcall('hset', key, 'h', head, first_id, only)
     else
@@ -618,9 +619,9 @@ for name = 1, names do
         fields[#fields + 1] = id
         fields[#fields + 1] = record
       end
-      if stated then
-        fields[#fields + 1] = 's'
-        fields[#fields + 1] = pack('<I4', stated)
+      for field, value in pairs(settings or {}) do
+        fields[#fields + 1] = field
+        fields[#fields + 1] = value
       end
       refused = redis.pcall('hset', key, (unpack or table.unpack)(fields))
     end

@@ -23,8 +23,8 @@ local VERSION = 30
 -- version, kind (a letter, 0 for none), flags, how often the expiry was set (at most 16); limit,
 -- permits held, holders, waiters, the first slot that was never handed out; clock, wall, the last
 -- fence, bound, due (nothing ends before it), deadline of the keys, until when anything is
--- remembered
-local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4I4ddddddd', 80
+-- remembered; the second, modulo 256, in which the length of a hold was noted last
+local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4I4dddddddB', 81
 -- Flags of the header: 1 paused, 2 pinned, 4 stated, 8 slots have names. A limit is in force if it is
 -- pinned or stated; without either it is 1. The trailer, if there is one, is '<dd', shift and
 -- last arrival; and while anybody waits, the order's member of the first waiter, or '-' if all are passed
@@ -35,9 +35,8 @@ local HEAD, HEAD_SIZE = '<BBBBI4I4I4I4I4ddddddd', 80
 -- lease's tickets, their number, the bound under which the order lists the record (0 if it does
 -- not), flags, the bytes of about.
 local RECORD, RECORD_SIZE = '<c16dddI4ddBdBI2', 72
--- Then: about; if bit 4 of the flags is set, the size (I2) of the reasons of tickets that were not simply
--- released, and these, ascending; WAITING if bit 1 is set; if bit 2 is set, until when a client that does not listen yet counts as
--- listening; and the rows.
+-- Then: about; if bit 2 of the flags is set, the size (I2) of the reasons of tickets that were not simply
+-- released, and these, ascending; WAITING if bit 1 is set; and the rows.
 -- A reason is '<I4B'. WAITING is the lease of the series' waiters, '<dddBB': its two ends, digest, number
 -- of waiters, of those passed over.
 
@@ -52,5 +51,17 @@ local ROW, ROW_SIZE = '<I4BI2I4dI4', 23
 -- The client splits its tickets, so a lease has at most 64.
 
 -- The header of a name that is new, and a record that is. (The bytes 64 and 67 are of 2^53.)
-local NEW_HEAD = '\30\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\64\67\0\0\0\0\0\0\64\67\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+local NEW_HEAD = '\30\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\64\67\0\0\0\0\0\0\64\67\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 local NEW_RECORD = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+
+-- Adds the length of a hold to the last seven (the field r), which are codes of seven bits in one number. A
+-- code is the three highest bits of the length. They are only for display, so of the releases in one second
+-- the first is noted.
+local function with_length(text, took)
+  local code, recent = 1, text and struct.unpack('<d', text) or 0
+  if took >= 256 then
+    local m, e = math.frexp(took)
+    code = math.min((e - 9) * 4 + math.floor(m * 8) - 2, 127)
+  end
+  return struct.pack('<d', recent % 4398046511104 * 128 + code)
+end

@@ -36,8 +36,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   end
 
   -- Writes what the straight path has left to be written, and does one thing.
-  function L.run(task, argument, at, to, stated, free, adds, removes)
-    if stated then L.settings.s = struct.pack('<I4', stated) end
+  function L.run(task, argument, at, to, free, adds, removes)
     for i = 1, free and #free or 0 do L.add(free[i]) end
     for i = 2, adds and #adds or 0, 2 do L.add(adds[i]) end
     for i = 1, removes and #removes or 0 do L.remove(removes[i]) end
@@ -74,7 +73,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   function L.new_record(id)
     return {
       id = id, inbox = L.asker, ends = 0, ends_wall = 0, ttl = 0, last = 0, till = 0, digest = 0,
-      members = 0, listed = 0, about = '', reasons = '', waiting = false, grace = 0,
+      members = 0, listed = 0, about = '', reasons = '', waiting = false,
       rows = '', list = nil, is_changed = false,
     }
   end
@@ -84,11 +83,11 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     local it, flags, about, at = { id = id, is_changed = false }
     it.inbox, it.ends, it.ends_wall, it.ttl, it.last, it.till, it.digest, it.members, it.listed, flags,
       about, at = struct.unpack(RECORD, text)
-    it.grace, it.waiting = 0, false
+    it.waiting = false
     it.about = string.sub(text, at, at + about - 1)
     at = at + about
     it.reasons = ''
-    if flags >= 4 then
+    if flags >= 2 then
       local reasons
       reasons, at = struct.unpack('<I2', text, at)
       it.reasons = string.sub(text, at, at + reasons - 1)
@@ -99,8 +98,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
       w.ends, w.ends_wall, w.digest, w.members, w.passed_over, at = struct.unpack('<dddBB', text, at)
       it.waiting = w
     end
-    if flags % 4 >= 2 then it.grace, at = struct.unpack('<d', text, at) end
-    if flags > 7 or at > #text + 1 or #it.reasons % 5 > 0 then L.damaged('a record cannot be read') end
+    if flags > 3 or at > #text + 1 or #it.reasons % 5 > 0 then L.damaged('a record cannot be read') end
     it.rows = string.sub(text, at)
     return it
   end
@@ -225,12 +223,11 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   function L.text_of(record)
     local flags, waiting, more = 0, record.waiting, ''
-    if record.reasons ~= '' then flags, more = 4, struct.pack('<I2', #record.reasons) .. record.reasons end
+    if record.reasons ~= '' then flags, more = 2, struct.pack('<I2', #record.reasons) .. record.reasons end
     if waiting then
       flags, more = flags + 1, more .. struct.pack('<dddBB', waiting.ends, waiting.ends_wall, waiting.digest, waiting.members,
         waiting.passed_over)
     end
-    if record.grace > L.now then flags, more = flags + 2, more .. struct.pack('<d', record.grace) end
     return struct.pack(RECORD, record.inbox, record.ends, record.ends_wall, record.ttl, record.last, record.till,
       record.digest, record.members, record.listed, flags, #record.about)
       .. record.about .. more .. L.write_rows(record)
@@ -449,11 +446,10 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     return L.settles
   end
 
-  -- Whether the client of a record can be reached. The one that asks is there. One that has said that
-  -- it does not listen yet counts as listening for two seconds.
+  -- Whether the client of a record can be reached. The one that asks is there.
   function L.listens(record)
     local inbox = record.inbox
-    if inbox == L.asker or record.grace > L.now or L.is_moving then return true end
+    if inbox == L.asker or L.is_moving then return true end
     if L.contacts[inbox] == nil then
       local count = L.is_sharded and 'shardnumsub' or 'numsub'
       L.contacts[inbox] = redis.call('pubsub', count, L.channel_of(inbox))[2] > 0 or L.is_settling()
@@ -772,7 +768,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)
     return struct.pack(HEAD, L.version, L.kind, flags, L.uses, L.limit, L.held, L.holders, L.waiting, L.top,
-      L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered) .. trailer
+      L.clock, L.now, L.fence, L.bound, L.due, L.deadline, L.remembered, L.noted) .. trailer
   end
 
   function L.write(is_idle)

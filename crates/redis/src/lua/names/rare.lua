@@ -164,17 +164,11 @@ local function add_rare(L, part)
       return want
     end
 
-    -- Notes whether the client of a record listens yet. Until then it counts as listening.
-    function L.hear(record)
-      record.grace = L.listens and 0 or L.now + 2000000
-    end
-
     -- Puts a waiter under the lease of its series' waiters, and renews that lease. One step of the clock
     -- must not take more than half of it.
     function L.stand_in_line(row, want)
       L.join(row, want.waiter_ttl, math.min(want.margin, math.floor(want.waiter_ttl / 2)))
       L.extend(row.record.waiting, want.waiter_ttl, L.bound)
-      L.hear(row.record)
     end
 
     -- Answers a request whose ticket is known. A waiter keeps its rank; one that was passed over returns
@@ -333,19 +327,6 @@ local function add_rare(L, part)
   -- slots, waiters, many tickets. The arguments are those of acquire.lua.
 
   if part == 'general' then
-    -- Adds the length of a hold to the last seven, which are codes of seven bits in one number. A code is
-    -- the three highest bits of the length. They are only for display, so a busy name notes one release a
-    -- second: the first call of a second, if it is a release.
-    function L.note_length(took)
-      local text = L.settings.r or redis.call('hget', L.key, 'r')
-      local code, recent = 1, text and struct.unpack('<d', text) or 0
-      if took >= 256 then
-        local m, e = math.frexp(took)
-        code = math.min((e - 9) * 4 + math.floor(m * 8) - 2, 127)
-      end
-      L.settings.r = struct.pack('<d', recent % 4398046511104 * 128 + code)
-    end
-
     -- Release, cancel. -------------------------------------------------------------------------------
 
     function L.may_end(row)
@@ -353,8 +334,10 @@ local function add_rare(L, part)
     end
 
     function L.release_all(row, reason)
-      if reason == L.RELEASED and not row.waits and L.now % 1000000 < L.now - L.wall then
-        L.note_length(L.now - row.fence)
+      local second = math.floor(L.now / 1000000) % 256
+      if reason == L.RELEASED and not row.waits and second ~= L.noted then
+        L.noted = second
+        L.settings.r = with_length(L.settings.r or redis.call('hget', L.key, 'r'), L.now - row.fence)
       end
       L.leave(row)
       L.close(row, reason)
@@ -432,7 +415,6 @@ local function add_rare(L, part)
         return '\11'
       end
       L.extend(lease, ttl, margin)
-      L.hear(record)
       local first
       for _, row in ipairs(L.rows_of(record)) do
         if row.waits and (not first or row.rank < first.rank) then first = row end

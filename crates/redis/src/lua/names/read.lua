@@ -1,5 +1,5 @@
--- Reads many names: the totals of each, and its first waiters. It writes nothing. A name that has to be
--- settled first, or cannot be read, is left to inspect.
+-- Reads many names: the totals of each, and its first waiters. It writes nothing. A name at which something
+-- has run out, or that cannot be read, is left to inspect.
 --
 -- KEYS   for each name its hash and its order; with the restart guard, the marker
 -- ARGV   how many waiters to list of each name at most, the time or ''; with the guard, its length
@@ -26,9 +26,10 @@ local function told(key, order)
   if passed < 0 then shift, passed = shift - passed, 0 end
   L.clock = L.clock + math.min(passed, L.bound)
   L.is_paused, L.is_pinned, L.is_stated, L.is_named = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4, flags >= 8
-  if L.held + L.waiting == 0 and not L.is_pinned and not L.is_paused then return 'unused' end
   local may_grant = L.waiting > 0 and L.held < L.limit and not L.is_paused and not (guard and guard(now) > 0)
-  if L.held + L.waiting > 0 and (L.due <= now + shift or may_grant) then return 'look' end
+  -- A look also removes a name of which only memories were left, and these are over.
+  if L.due <= now + shift or may_grant then return 'look' end
+  if L.held + L.waiting == 0 and not L.is_pinned and not L.is_paused then return 'unused' end
 
   local rows = {}
   add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
