@@ -78,8 +78,8 @@ struct Drawing {
     pushed: Vec<ItemId>,
     now: u64,
     overtaken: u64,
-    /// How many more jobs may be popped. The script ends leases by bounds, so if more than a call may
-    /// end have run out, another one may be first.
+    /// How many more jobs may be popped. The script ends leases by bounds, so if there are more than
+    /// it looks at in a call, another one may be first.
     room: u32,
 }
 
@@ -206,7 +206,7 @@ impl Drawing {
             _ => self.rng.usize(1..=most),
         };
         let Ok(head) = self.state.head();
-        self.room = 120_u32.saturating_sub(head.in_work);
+        self.room = 64_u32.saturating_sub(head.in_work);
         (0..count).map(|_| self.request(who)).collect()
     }
 

@@ -17,7 +17,7 @@ enum Change {
 
 /// The line after the change, or `None` if there is nothing in it that could be changed so.
 fn changed(line: &str, change: Change) -> Option<String> {
-    let code = line.split(" -- ").next()?;
+    let code = line.split(" -- ").next().filter(|code| !code.trim_start().starts_with("--"))?;
     match change {
         Change::Dropped => {
             let is_whole =

@@ -170,7 +170,7 @@ fn main() {
                     89..=99 => Request::Configure(match r.below(8) { 0 => Configure::Limit(Some(Limit::new(r.below(6) as u32).unwrap())), 1 | 2 => Configure::Limit(None), 3 => Configure::GroupLimit(None), 4 => Configure::GroupLimit(Some(Limit::new(r.below(4) as u32).unwrap())), 5 => Configure::Pause("why".into()), _ => Configure::Resume }),
                     _ => unreachable!(),
                 });
-                if matches!(requests.last(), Some(Request::Pop(_))) && requests.iter().map(|r| if let Request::Pop(p) = r { p.items } else { 0 }).sum::<u32>() + state.head().unwrap().in_work > 120 { requests.pop(); }
+                if matches!(requests.last(), Some(Request::Pop(_))) && requests.iter().map(|r| if let Request::Pop(p) = r { p.items } else { 0 }).sum::<u32>() + state.head().unwrap().in_work > 64 { requests.pop(); }
             }
             if kind == 2 && r.one_in(12) { requests = vec![Request::Configure(Configure::GroupLimit(if r.one_in(5) { None } else { Some(Limit::new(r.below(4) as u32).unwrap()) }))] }
             if r.one_in(15) { requests = vec![if r.one_in(2) { Request::Inspect { rows: 100_000 } } else { Request::List { after: ItemPosition::before(r.of(&ItemState::ALL)), rows: 1000 } }] }
