@@ -5,7 +5,7 @@ use std::{os::fd::BorrowedFd, process, time::Duration};
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
     Abilities, BoxFuture, Bundles, ChildRecord, Diagnosis, Examination, GuardedWrite, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Presence, Reading, Store, StoreError, Together, Written,
 };
 
 use super::{
@@ -53,10 +53,6 @@ impl Store for EmbeddedStore {
 
     fn answers_in_place(&self) -> bool {
         true
-    }
-
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

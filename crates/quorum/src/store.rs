@@ -5,7 +5,7 @@ use std::time::Duration;
 use seinpaal_proto::{Batch, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, GuardedWrite, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Written, no_queues,
+    Presence, Reading, Store, StoreError, StoreErrorKind, Written, no_queues,
 };
 
 use super::QuorumStore;
@@ -49,10 +49,6 @@ impl Store for QuorumStore {
 
     fn answers_in_place(&self) -> bool {
         false
-    }
-
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

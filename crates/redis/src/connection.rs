@@ -115,15 +115,6 @@ impl Connection {
         }
     }
 
-    /// Calls `ask`. If there is a link, the request that `ask` sends is written on this thread.
-    pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
-        let link = self.shared.status.borrow().link().map(|(_, link)| link.commands.clone());
-        match link {
-            Some(commands) => commands.send_here(ask),
-            None => ask(),
-        }
-    }
-
     /// Makes sure that as many replicas as the URL asks for have everything that this link has
     /// written until now. If too few replicas have it, a fail-over could undo it, and this is an
     /// error.

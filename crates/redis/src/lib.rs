@@ -70,7 +70,7 @@ use self::{
 };
 use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Certainty, Diagnosis, Examination, OneStep, Presence, Reading,
-    SendsInPlace, Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite,
+    Store, StoreError, StoreErrorKind, Written, guarded::GuardedWrite,
     url::RestartGuard,
 };
 
@@ -213,12 +213,6 @@ impl RedisStore {
     }
 }
 
-impl SendsInPlace for RedisStore {
-    fn send(&self, ask: &mut dyn FnMut()) {
-        self.servers.send_here(ask);
-    }
-}
-
 impl Store for RedisStore {
     fn abilities(&self) -> Abilities {
         Abilities::shared(self.servers.scheme(), false)
@@ -257,11 +251,6 @@ impl Store for RedisStore {
 
     fn answers_in_place(&self) -> bool {
         false
-    }
-
-    // A cluster cannot do this, because one request may become several, to different nodes.
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        matches!(self.servers, Servers::One { .. }).then_some(self)
     }
 
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {

@@ -65,14 +65,6 @@ impl Servers {
         }
     }
 
-    /// Runs `ask`, which sends requests. With one connection they are written on this thread.
-    pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
-        match self {
-            Self::One { connection, .. } => connection.send_here(ask),
-            Self::Cluster(_) => ask(),
-        }
-    }
-
     /// Runs the script of an operation. Its answer has at most `room` bytes.
     pub(super) async fn evaluate(
         &self,

@@ -7,7 +7,6 @@
 
 mod dial;
 mod frames;
-mod pump;
 mod stream;
 mod tls;
 mod watched;
@@ -25,7 +24,7 @@ use tokio::{
     time::timeout,
 };
 
-use self::{pump::Pump, stream::Stream, watched::WatchedStream};
+use self::{stream::Stream, watched::WatchedStream};
 use seinpaal_proto::time::Micros;
 use seinpaal_store::{boottime, url::RedisUrl};
 
@@ -42,15 +41,12 @@ pub(super) struct Commands {
 /// The task that reads and writes, and its findings.
 struct TransportTask {
     watched: Arc<WatchedStream>,
-    pump: Arc<Pump>,
     task: AbortHandle,
 }
 
 impl Drop for TransportTask {
     fn drop(&mut self) {
         self.task.abort();
-        // The task ends when the runtime next comes to it. But the socket has to close now.
-        self.pump.close();
     }
 }
 
@@ -173,15 +169,8 @@ impl Commands {
         let (stream, watched) = Stream::open(url, login.protocol()).await?;
         let opened = MultiplexedConnection::new_with_config(login, stream, config).await;
         let (connection, driver) = opened.map_err(|error| watched.explain(error))?;
-        let pump = Arc::new(Pump::new(driver));
-        let task = tokio::spawn(Arc::clone(&pump).run()).abort_handle();
-        Ok(Self { connection, line: Arc::new(TransportTask { watched, pump, task }) })
-    }
-
-    /// Runs `ask`, and writes its requests on this thread, unless another thread is writing or
-    /// reading.
-    pub(super) fn send_here(&self, ask: &mut dyn FnMut()) {
-        self.line.pump.send_here(ask);
+        let task = tokio::spawn(driver).abort_handle();
+        Ok(Self { connection, line: Arc::new(TransportTask { watched, task }) })
     }
 
     /// Sends a command whose answer needs no more than [`ROOM`].

@@ -11,7 +11,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros};
 use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Diagnosis, Examination, GuardedWrite, News, NewsSender, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Presence, Reading, Store, StoreError, Together, Written,
 };
 use tokio::sync::mpsc;
 
@@ -160,10 +160,6 @@ impl Store for Interposed {
 
     fn answers_in_place(&self) -> bool {
         self.store.answers_in_place()
-    }
-
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        self.store.sends_in_place()
     }
 
     fn guarded<'a>(&'a self, write: &'a GuardedWrite) -> Option<Written<'a>> {

@@ -97,11 +97,6 @@ pub(crate) use statistics::Statistics;
 /// How long a driver tries to give everything back after the program has dropped its last handle.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// After several requests came at once, callers send nothing themselves for so many microseconds. A
-/// request that its caller sends goes alone, and all other requests of the name wait for its
-/// answer. The driver's task sends them together instead.
-const CROWDED: u64 = 10_000;
-
 /// A connection that was closed, until everything has gone back.
 struct Closing {
     /// The longest lease of ours that may still stand at the store.
@@ -141,9 +136,6 @@ struct Driver {
     /// Callbacks to tell that a request waits, with the number of waiting requests. They run on the
     /// connection's thread, and not inside a call.
     queued: Vec<(OnQueued, u32)>,
-    /// Until this instant the driver expects several callers at once, and sends their requests
-    /// together.
-    crowded_until: u64,
 }
 
 impl Driver {
@@ -172,7 +164,6 @@ impl Driver {
             queues,
             pulse,
             queued: Vec::new(),
-            crowded_until: 0,
         }
     }
 
@@ -266,19 +257,14 @@ impl Driver {
     fn take_commands(&mut self, first: DriverCommand) {
         let now = self.clock.now();
         self.take_command(now, first);
-        if self.take_more_commands(now) > 0 {
-            self.crowded_until = now + CROWDED;
-        }
+        self.take_more_commands(now);
     }
 
-    /// Takes the commands that are in the channel already, and returns their number.
-    fn take_more_commands(&mut self, now: u64) -> usize {
-        let mut taken = 0;
+    /// Takes the commands that are in the channel already.
+    fn take_more_commands(&mut self, now: u64) {
         while let Ok(command) = self.commands.try_recv() {
             self.take_command(now, command);
-            taken += 1;
         }
-        taken
     }
 }
 

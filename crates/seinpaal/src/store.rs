@@ -8,7 +8,7 @@ pub use seinpaal_quorum as quorum;
 pub use seinpaal_redis as redis;
 pub use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Certainty, ChildRecord, GuardedWrite, News, NewsSender, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, StoreErrorKind, Together, Written, clock,
+    Presence, Reading, Store, StoreError, StoreErrorKind, Together, Written, clock,
     memory, url,
 };
 #[cfg(feature = "zookeeper")]

@@ -140,10 +140,6 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Returns whether [`call_in_place`](Self::call_in_place) ever executes a batch.
     fn answers_in_place(&self) -> bool;
 
-    /// Returns the means to send calls on the caller's thread. `None`: a task of the store sends
-    /// them.
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace>;
-
     /// Applies a group of commands if all its tickets hold at that moment, and applies nothing
     /// otherwise. A group with the same id is applied once. `None`: this store has no guarded
     /// writes.
@@ -220,13 +216,6 @@ pub trait Presence {
     /// # Errors
     /// The record could not be removed.
     fn forget_child(&self) -> Result<(), StoreError>;
-}
-
-/// Sends calls on the caller's thread.
-pub trait SendsInPlace {
-    /// Runs `ask`, which polls calls of this store for the first time, and sends their requests on
-    /// this thread. No task of the store is woken for that.
-    fn send(&self, ask: &mut dyn FnMut());
 }
 
 /// One atomic step about several names.

@@ -10,7 +10,7 @@ use seinpaal_proto::{Batch, Inbox, Name, Replies, Snapshot, queue, time::Micros}
 pub use self::hub::MemoryHub;
 use super::{
     Abilities, BoxFuture, Bundles, Diagnosis, Examination, GuardedWrite, NewsSender, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, Together, Written,
+    Presence, Reading, Store, StoreError, Together, Written,
 };
 
 /// One client of a [`MemoryHub`]. Dropping it stands for the death of a client: its leases and its
@@ -66,10 +66,6 @@ impl Store for MemoryStore {
 
     fn answers_in_place(&self) -> bool {
         true
-    }
-
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

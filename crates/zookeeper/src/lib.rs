@@ -47,7 +47,7 @@ use self::{
 };
 use seinpaal_store::{
     Abilities, BoxFuture, Bundles, Diagnosis, Examination, Fact, GuardedWrite, NewsSender, OneStep,
-    Presence, Reading, SendsInPlace, Store, StoreError, Written, boottime, no_queues,
+    Presence, Reading, Store, StoreError, Written, boottime, no_queues,
     url::ZookeeperUrl,
 };
 
@@ -152,10 +152,6 @@ impl Store for ZookeeperStore {
 
     fn answers_in_place(&self) -> bool {
         false
-    }
-
-    fn sends_in_place(&self) -> Option<&dyn SendsInPlace> {
-        None
     }
 
     fn guarded<'a>(&'a self, _write: &'a GuardedWrite) -> Option<Written<'a>> {

@@ -63,11 +63,7 @@ impl Handle {
     pub(crate) fn request(&self, command: DriverCommand) {
         let mut left = Some(command);
         if let Some(room) = self.room.as_ref().filter(|_| !self.is_gone()) {
-            let mut go_in = || left = left.take().and_then(|command| visit(room, command));
-            match self.store().sends_in_place() {
-                Some(sends) => sends.send(&mut go_in),
-                None => go_in(),
-            }
+            left = left.and_then(|command| visit(room, command));
         }
         if let Some(command) = left {
             self.send(command);

@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::StreamExt;
 use seinpaal_proto::time::Micros;
-use tokio::{runtime, time::Sleep};
+use tokio::time::Sleep;
 
 use super::{Driver, SharedDriver};
 use crate::room::Room;
@@ -52,13 +52,9 @@ impl Serving {
         let room = Arc::clone(&self.room);
         let Some(mut shared) = room.enter() else { return Poll::Ready(()) };
         shared.waker = Some(context.waker().clone());
-        // The task knows its runtime only once it is polled there.
-        if shared.runtime.is_none() {
-            shared.runtime = runtime::Handle::try_current().ok();
-        }
         for _ in 0..MOST_ROUNDS {
             shared.driver.step();
-            let timeout = shared.next_look();
+            let timeout = shared.driver.next_timeout_of_task();
             match shared.driver.poll_round(context) {
                 DriverInput::Done => continue,
                 DriverInput::Gone => return Poll::Ready(()),
@@ -68,8 +64,6 @@ impl Serving {
                 shared.looks_at = self.sleep.as_ref().map(|(until, _)| *until);
                 return Poll::Pending;
             }
-            // The timer has rung, so this is the look that a caller's call asked for.
-            shared.has_sent = false;
         }
         // The task looks again at once, so a caller need not wake it.
         shared.looks_at = Some(0);

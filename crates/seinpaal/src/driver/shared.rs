@@ -1,7 +1,6 @@
 //! The driver, shared with its callers. A caller may enter an idle driver and have the one call
-//! that it needs made on its own thread. That saves waking another thread, which costs more than
-//! the call. If the store is a server, the caller's thread sends the call, and the driver's task
-//! hears the answer.
+//! that it needs made on its own thread, if the store is in this process or its files. That saves
+//! waking another thread, which costs more than the call.
 //!
 //! If another caller is inside, a call is under way, or the store would have to wait, the command
 //! goes to the driver's task as usual.
@@ -16,7 +15,6 @@ use seinpaal_proto::{
     session::Call,
     time::{Micros, SECOND},
 };
-use tokio::runtime;
 
 use super::{Driver, DriverCommand, EndedCall, figures};
 use crate::room::Room;
@@ -26,10 +24,6 @@ use crate::room::Room;
 const LONG: Duration = Duration::from_millis(20);
 /// How long after that no other call is made on a caller's thread.
 const PAUSE: Duration = Duration::from_millis(500);
-
-/// After a caller has sent a request, the driver's task looks within so many microseconds. That is
-/// less than a call may take before it fails.
-const LOOK_IN: Micros = SECOND;
 
 /// The longest sleep of the driver's task while a permit or an item is held. The runtime's timers
 /// stand still while the machine sleeps, and leases do not: after a suspend the task looks at them
@@ -45,10 +39,6 @@ pub(crate) struct SharedDriver {
     pub(super) looks_at: Option<Micros>,
     /// The instant until which no call is made in place.
     pause_until: Option<Instant>,
-    /// The task's runtime, and so its timers.
-    pub(super) runtime: Option<runtime::Handle>,
-    /// Whether a caller has sent a call since the task last checked this.
-    pub(super) has_sent: bool,
 }
 
 /// Wakes the task when it is dropped.
@@ -62,10 +52,7 @@ impl Drop for WakeOnDrop {
     }
 }
 
-/// Executes a command on this thread, or returns it if that is not possible now. If the store sends
-/// in place, this runs inside [`SendsInPlace::send`](crate::store::SendsInPlace::send), which
-/// writes the request to the socket only when the room has been left. A server can answer faster
-/// than this returns, and its answer would find the room taken.
+/// Executes a command on this thread, or returns it if that is not possible now.
 pub(super) fn visit(room: &Room<SharedDriver>, command: DriverCommand) -> Option<DriverCommand> {
     // The waker is dropped after the room is left, even if code inside panics. The task ends then.
     let mut nudge = WakeOnDrop(None);
@@ -82,66 +69,26 @@ pub(super) fn visit(room: &Room<SharedDriver>, command: DriverCommand) -> Option
 
 impl SharedDriver {
     pub(super) fn new(driver: Driver) -> Self {
-        Self {
-            driver,
-            waker: None,
-            looks_at: None,
-            pause_until: None,
-            runtime: None,
-            has_sent: false,
-        }
+        Self { driver, waker: None, looks_at: None, pause_until: None }
     }
 
     fn is_open(&self) -> bool {
         let driver = &self.driver;
-        // A request that its caller sends goes alone, and all other requests of the name wait for
-        // its answer.
-        let sends = || {
-            driver.store.sends_in_place().is_some() && driver.clock.now() >= driver.crowded_until
-        };
-        (driver.store.answers_in_place() || sends())
+        driver.store.answers_in_place()
             && driver.under_way.is_empty()
             && driver.closing.is_none()
             && self.pause_until.is_none_or(|until| until <= Instant::now())
-    }
-
-    /// Returns the instant of the task's next look. After a caller has sent a request, this is
-    /// within [`LOOK_IN`]. Each call sets a timer, and a timer that a caller sets wakes the task's
-    /// thread unless an earlier timer is set. This look is an earlier one.
-    pub(super) fn next_look(&self) -> Option<Micros> {
-        let soon = self.has_sent.then(|| self.driver.clock.now() + LOOK_IN);
-        self.driver.next_timeout_of_task().into_iter().chain(soon).min()
     }
 
     /// Executes a command. Returns whether the task has work now.
     fn make(&mut self, command: DriverCommand) -> bool {
         let started = Instant::now();
         self.driver.visit(command);
-        let has_calls = self.begin();
         let ended = Instant::now();
         self.pause_until = (ended - started > LONG).then_some(ended + PAUSE);
         let is_sooner = |at| self.looks_at.is_none_or(|looks_at| at < looks_at);
-        has_calls
-            || self.driver.has_work()
+        self.driver.has_work()
             || self.driver.next_timeout_of_task().is_some_and(is_sooner)
-    }
-
-    /// Sends the calls that were made on this thread, if the store can send in place. Their answers
-    /// wake the task. Returns whether work is left for the task.
-    fn begin(&mut self) -> bool {
-        let Self { driver, waker, runtime, has_sent, .. } = self;
-        if driver.under_way.is_empty() {
-            return false;
-        }
-        let (Some(waker), Some(runtime), true) =
-            (waker, runtime, driver.store.sends_in_place().is_some())
-        else {
-            return true;
-        };
-        // The timers and sockets of the call have to belong to the task's runtime.
-        let _inside = runtime.enter();
-        *has_sent = true;
-        driver.poll_under_way(waker, 1) > 0
     }
 }
 
@@ -198,7 +145,7 @@ impl Driver {
 
     /// Returns the next timeout, or an earlier instant while the program holds something. A timer
     /// that was set before the grant may be set for later than this, and is set anew then.
-    fn next_timeout_of_task(&self) -> Option<Micros> {
+    pub(super) fn next_timeout_of_task(&self) -> Option<Micros> {
         let timeout = self.next_timeout()?;
         let soon = self.holds().then(|| self.clock.now() + LONGEST_SLEEP_OF_HOLDERS);
         Some(soon.map_or(timeout, |soon| timeout.min(soon)))
@@ -206,6 +153,6 @@ impl Driver {
 
     /// Returns whether there is work that only the task can do.
     fn has_work(&self) -> bool {
-        !(self.store_tasks.is_empty() && self.queued.is_empty())
+        !(self.under_way.is_empty() && self.store_tasks.is_empty() && self.queued.is_empty())
     }
 }
