@@ -54,9 +54,9 @@ def whole(first, again):
         t, cursor, r = page(b); rows |= set(r); pages += 1
         assert totals in (None, t), (totals, t)
         totals = t
-        if cursor == b'end': break
+        if cursor == '0': break
         b = again(cursor)
-    holders = sum(' h ' in x[:36] for x in rows); assert holders == totals[8], (holders, totals)
+    holders = sum(' h ' in x[:36] for x in rows)
     return ('%s|%s|%s|%s|%s|%s|%s' % totals[:7] + '|%d|%d;' % (holders, totals[7]) + ';'.join(sorted(rows))).encode(), pages
 pages = generals = 0
 try:
@@ -96,7 +96,7 @@ try:
         try: got = s.c('evalsha', hot if is_hot else admin, len(keys), *keys, *args)
         except Exception as e: got = e
         # The client repeats what the hot script leaves to the general one.
-        is_general = lambda e: e == b''
+        is_general = lambda e: isinstance(e, Exception) and str(e).startswith('SEINPAALGENERAL')
         if is_general(got): got = s.c('evalsha', admin, len(keys), *keys, *args); generals += 1
         elif isinstance(got, list):
             for i, g in enumerate(got):
@@ -104,7 +104,7 @@ try:
         got = got if isinstance(got, list) else [got]
         got = [parsed(x) for x in got]
         if ops == [11] and isinstance(got[0], list):
-            again = lambda c: parsed(s.c('evalsha', admin, len(keys), *keys, args[0][:25] + struct.pack('<BHII', 11, 8 + len(c), 100000, 100000) + c + args[0][-8:]))[1][1]
+            again = lambda c: parsed(s.c('evalsha', admin, len(keys), *keys, args[0][:25] + struct.pack('<BHH', 11, 2 + len(c), 3) + c.encode() + args[0][-8:]))[1][1]
             w, p = whole(got[0][1][1], again); got[0][1] = (21, w); pages += p
         heardw = []
         for b in boxes:
@@ -136,7 +136,7 @@ try:
                 wrong.append(('state', [x for x in a if x not in b], [x for x in b if x not in a]))
             if fields and not dump: wrong.append(('left behind',))
             if fields:
-                dl = struct.unpack_from('<d', fields[b'h'], 64)[0]
+                dl = struct.unpack_from('<d', fields[b'h'], 60)[0]
                 if (s.c('pttl', key) > 0) != (dl > 0) or order and (s.c('pttl', key + ':o') > 0) != (dl > 0): wrong.append(('expiry', dl, s.c('pttl', key), s.c('pttl', key + ':o')))
         if wrong:
             bad += 1; skip = True

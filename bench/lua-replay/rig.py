@@ -2,14 +2,16 @@
 import glob, os, re, signal, socket, struct, subprocess, time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAMES = HERE + '/../../crates/redis/src/lua/names/'
+QUEUES = HERE + '/../../crates/redis/src/lua/queues/'
+QUEUE = ['layout', 'begin', 'general', 'clients', 'workers', 'time', 'operators', 'list', 'run']
 HOT = ['layout', 'guard', 'ledger', 'rare', 'hot']
 ADMIN = ['layout', 'guard', 'ledger', 'rare', 'named', 'rows', 'admin', 'run']
 READ = ['layout', 'guard', 'ledger', 'rows', 'read']
 def strip(text):
     lines = (re.sub(r'\s+--( .*)?$', '', line).strip() for line in text.split('\n'))
     return '\n'.join(line for line in lines if line and not line.startswith('--')) + '\n'
-def script(files):
-    return ''.join(strip(open(NAMES + f + '.lua').read()) for f in files)
+def script(files, folder=NAMES):
+    return ''.join(strip(open(folder + f + '.lua').read()) for f in files)
 class Conn:
     def __init__(s, port):
         s.s = socket.create_connection(('127.0.0.1', port)); s.s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1); s.b = b''

@@ -40,11 +40,11 @@ def record(id, t):
 def decode(fields, order, now=None):
     if not fields: return ''
     h = fields[b'h']
-    version, kind, flags, uses, limit, held, holders_kept, waiting, top, clock, wall, fence, bound, due, deadline, remembered = U('<BBBBIIIIIddddddd', h)
-    shift, arrival = U('<dd', h, 80) if len(h) > 80 else (0, 0)
+    version, kind, flags, uses, limit, held, waiting, top, clock, wall, fence, bound, due, deadline, remembered = U('<BBBBIIIIddddddd', h)
+    shift, arrival = U('<dd', h, 76) if len(h) > 76 else (0, 0)
     steady = wall + shift
     queue = sorted(m for m in order if m[:1] == b'q')
-    assert waiting == 0 or h[96:] == (queue[0] if queue else b''), ('front', h[96:].hex(), queue[:1])
+    assert waiting == 0 or h[92:] == (queue[0] if queue else b''), ('front', h[92:].hex(), queue[:1])
     assert version == 30
     records = {k: record(k, v) for k, v in fields.items() if len(k) == 16}
     paused, pinned, stated, named = flags & 1, flags & 2, flags & 4, flags & 8
@@ -95,7 +95,6 @@ def decode(fields, order, now=None):
     for t, lease in pointers.items(): assert tickets[t][2] == lease, 'elsewhere'
     for t, (s, row, id) in tickets.items(): assert id == t[:12] + bytes(4) or pointers.get(t) == id, 'not noted'
     out[0] = out[0].replace('HOLDERS', str(sum(1 for s, row, id in tickets.values() if not row.waits)))
-    assert holders_kept == sum(1 for s, row, id in tickets.values() if not row.waits), 'holders'
     ranges = [x for s, row, id in tickets.values() if not row.waits for x in row.slots]
     free = [tuple(int.from_bytes(m[i:i + 8], 'big') for i in (1, 9)) for m in order if m[:1] == b'f']
     members += [b'f' + a.to_bytes(8, 'big') + b.to_bytes(8, 'big') for a, b in free]

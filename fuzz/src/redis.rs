@@ -4,7 +4,7 @@
 use redis::{Value, parse_redis_value};
 use seinpaal_proto::{
     Acquire, Batch, Enqueue, Fence, Inbox, Kind, Name, Permits, Priority, Renew, Replies, Request,
-    Ticket, Whom,
+    Ticket, Whom, queue as queue_ledger,
     session::{Session, SessionConfig, Want},
     time::SECOND,
 };
@@ -16,10 +16,10 @@ use seinpaal_redis::{
     cluster::{HashSlotMap, NodeAddress},
     decode, error,
     keys::Keys,
-    sentinel, wakeup, write,
+    queue, sentinel, wakeup, write,
 };
 use seinpaal_store::{
-    News, StoreErrorKind,
+    News, StoreError, StoreErrorKind,
     url::{SentinelUrl, StoreUrl},
 };
 
@@ -35,13 +35,39 @@ pub(crate) fn answer(bytes: &[u8]) {
                 assert_eq!(replies.replies.len(), batch.requests.len());
                 tell_a_session(replies);
             }
-            Err(error) => {
-                assert_eq!(error.kind(), StoreErrorKind::Corrupt);
-                must_be_one_line(&error);
-                assert!(error.to_string().len() < 1000, "{error}");
-            }
+            Err(error) => must_be_about_the_answer(&error),
         }
     }
+    for batch in queue_batches() {
+        match queue::replies(value.clone(), &batch) {
+            Ok(replies) => assert_eq!(replies.replies.len(), batch.requests.len()),
+            Err(error) => must_be_about_the_answer(&error),
+        }
+    }
+}
+
+fn must_be_about_the_answer(error: &StoreError) {
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+    must_be_one_line(error);
+    assert!(error.to_string().len() < 1000, "{error}");
+}
+
+/// Requests to a queue, with a job and without one.
+fn queue_batches() -> impl Iterator<Item = queue_ledger::Batch> {
+    use queue_ledger::{Batch, Delivery, How, ItemId, Request};
+    let delivery = Delivery { id: ItemId(1), fence: Fence(2) };
+    let requests =
+        [Request::Finish { delivery, how: How::Acknowledge }, Request::Inspect { rows: 9 }];
+    requests
+        .map(|request| Batch {
+            name: Name::new("jobs").expect("that is a name"),
+            session: Inbox(7),
+            number: 1,
+            not_after: 1,
+            seen: 0,
+            requests: vec![request],
+        })
+        .into_iter()
 }
 
 /// Each request alone, and all of them.
@@ -146,6 +172,9 @@ pub(crate) fn wakeup(bytes: &[u8]) {
     let keys = Keys::new("seinpaal:").expect("it has no braces");
     if let Some(News::Wakeup(hint)) = node_wakeup::read(&keys, Inbox(7), bytes) {
         must_be_one_line(&hint.name);
+    }
+    if let Some(wakeup) = wakeup::parse_queue(&keys, Inbox(7), bytes) {
+        must_be_one_line(&wakeup.name);
     }
     let Some(wakeup) = wakeup::parse(&keys, Inbox(7), bytes) else { return };
     must_be_one_line(&wakeup.name);
@@ -263,6 +292,18 @@ mod tests {
     use seinpaal_proto::Reply;
 
     use super::*;
+
+    #[test]
+    fn the_seeds_of_queues_are_answers_to_queues() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/redis_reply");
+        let seeds = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let of_queues = seeds.filter(|seed| seed.to_string_lossy().contains("/queue_"));
+        let value = |seed: &Path| value(&fs::read(seed).unwrap()).unwrap();
+        for seed in of_queues {
+            let is_read = queue_batches().any(|batch| queue::replies(value(&seed), &batch).is_ok());
+            assert!(is_read, "{}", seed.display());
+        }
+    }
 
     fn read(seed: &Path) -> Vec<Reply> {
         let value = value(&fs::read(seed).unwrap()).unwrap();

@@ -102,7 +102,7 @@ noticed! {
     names_that_share_items_are_noticed: CutsNames
         ["payloads::queues_do_not_share_items_whatever_is_in_their_names"];
     answers_without_a_bound_are_noticed: AnswersWithoutBound
-        ["payloads::the_answers_to_a_batch_hold_four_mebibytes_of_payload"];
+        ["payloads::the_answers_to_a_batch_hold_a_mebibyte_of_payload"];
     an_item_that_is_left_out_of_a_list_is_noticed: ListsOneTooFew
         ["lists::ready_items_are_listed_once_those_of_groups_before_the_others"
          "lists::a_long_list_comes_in_bounded_steps"];
@@ -110,7 +110,7 @@ noticed! {
         ["lists::dead_letters_are_listed_page_by_page"];
     a_list_that_ends_with_its_first_page_is_noticed: ListsOnePage
         ["lists::delayed_items_are_listed_as_they_fall_due"
-         "lists::a_page_reads_no_more_payload_than_four_mebibytes"];
+         "lists::a_page_reads_no_more_payload_than_a_mebibyte"];
     a_list_in_another_order_is_noticed: ListsOutOfOrder
         ["lists::delayed_items_are_listed_as_they_fall_due"];
     times_that_are_lost_in_a_list_are_noticed: ListsNoTimes

@@ -43,11 +43,11 @@ use self::{
     ears::Ears,
     failures::SharedFailures,
     listening::keep,
-    node::{ClusterNode, WiredScripts},
+    node::ClusterNode,
 };
 use super::{
     keys::{Keys, hash_slot_of},
-    script::{EditLua, Script, Scripts, Wire},
+    script::{EditLua, Script, Scripts},
 };
 use seinpaal_store::{Certainty, NewsSender, Reading, StoreError, StoreErrorKind, url::ClusterUrl};
 
@@ -74,7 +74,7 @@ struct ClusterLinks {
     keys: Keys,
     inbox: Inbox,
     news: NewsSender,
-    scripts: Arc<WiredScripts>,
+    scripts: Arc<Scripts>,
     map: Mutex<HashSlotMap>,
     /// How often the map was looked at. A caller that waited for `looking` compares this number to
     /// see whether another caller has looked meanwhile.
@@ -210,15 +210,13 @@ impl fmt::Debug for Cluster {
 
 impl ClusterLinks {
     fn new(options: ClusterOptions, me: Weak<Self>) -> Self {
-        let sharded = Scripts::new(Wire::Sharded, options.edit.clone());
-        let moving = Scripts::new(Wire::Moving, options.edit);
         Self {
             me,
             url: options.url,
             keys: options.keys,
             inbox: options.inbox,
             news: options.news,
-            scripts: Arc::new(WiredScripts { sharded, moving }),
+            scripts: Arc::new(Scripts::new(options.edit)),
             map: Mutex::default(),
             looks: AtomicU64::new(0),
             is_doubtful: AtomicBool::new(false),

@@ -23,7 +23,6 @@ mod endpoint;
 pub mod error;
 mod examine;
 mod greeting;
-mod head;
 #[doc(hidden)]
 pub mod keys;
 #[doc(hidden)]
@@ -34,7 +33,8 @@ mod many;
 mod need;
 pub mod node;
 mod open;
-mod queue;
+#[doc(hidden)]
+pub mod queue;
 mod replicas;
 mod script;
 #[doc(hidden)]

@@ -20,7 +20,7 @@ use crate::{
     link::ConnectOptions,
     misconfigured,
     replicas::REPLICATION_TIMEOUT,
-    script::{EditLua, Scripts, Wire},
+    script::{EditLua, Scripts},
     servers::Servers,
     wakeup,
 };
@@ -100,7 +100,7 @@ impl RedisStore {
             replication_timeout,
         };
         let (connection, first_reading) = Connection::open(options).await?;
-        let scripts = Box::new(Scripts::new(Wire::Single, hooks.edit.clone()));
+        let scripts = Box::new(Scripts::new(hooks.edit.clone()));
         let servers = Servers::One { connection, scripts };
         let heard = Mutex::new(None);
         Ok(Arc::new(Self { servers, keys, guard, inbox, now: hooks.now, first_reading, heard }))

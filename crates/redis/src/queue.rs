@@ -1,42 +1,78 @@
 //! Queues: one script for all batches, on two keys of their own beside those of a semaphore of the
 //! same name.
 
-mod arguments;
-pub(super) mod pieces;
-mod reply;
-mod straight;
-#[cfg(test)]
-mod tests;
-mod words;
+mod decode;
+mod encode;
+pub mod layout;
 
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
+use redis::{ToRedisArgs, Value};
 use seinpaal_proto::{
     Name,
     queue::{Batch, MAX_PAYLOAD_BYTES, MOST_PAYLOAD, Replies, Reply, Request, Snapshot},
 };
 
+use self::decode::Answer;
+pub use self::decode::replies;
 use super::{
     ROW_ROOM, RedisStore, ReplicaNeed,
     list::{AT_ONCE, take_look},
     script::Script,
+    servers::ExecutedAt,
 };
 use seinpaal_store::StoreError;
 
 impl RedisStore {
     pub(super) async fn execute_queue(&self, batch: &Batch) -> Result<Replies, StoreError> {
-        arguments::refuse_too_much(batch)?;
-        let keys = self.keys.of_queue(&batch.name);
-        let arguments = arguments::arguments(batch, self.given_now());
+        encode::refuse_too_much(batch)?;
+        let arguments = encode::arguments(batch, self.setting())?;
         self.servers.expect_at_queue(batch).await?;
-        let (answer, proof) =
-            self.servers.evaluate(Script::Queue, &keys, &arguments, room_of(batch)).await?;
-        let replies = reply::parse(answer, &batch.requests)?;
+        let (answer, proof) = self.evaluate_queue(batch, &arguments).await?;
+        let Answer { mut replies, more } = decode::answer(answer, batch)?;
         self.servers.take_note_of_queue(batch);
         let need = replies.replies.iter().map(need_of).max().unwrap_or(ReplicaNeed::Nothing);
         self.meet(need, proof).await?;
+        if let (Some(Request::Inspect { rows }), Some(Reply::Snapshot(snapshot))) =
+            (batch.requests.last(), replies.replies.last_mut())
+        {
+            for cursor in more {
+                self.read_on(batch, *rows, cursor, snapshot).await?;
+            }
+        }
         Ok(replies)
+    }
+
+    async fn evaluate_queue(
+        &self,
+        batch: &Batch,
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<(Value, ExecutedAt), StoreError> {
+        let keys = self.keys.of_queue(&batch.name);
+        self.servers.evaluate(Script::Queue, &keys, arguments, room_of(batch)).await
+    }
+
+    /// Adds the pages behind this cursor to an inspection, as many rows as were asked for.
+    async fn read_on(
+        &self,
+        batch: &Batch,
+        rows: u32,
+        mut cursor: Vec<u8>,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), StoreError> {
+        while !cursor.is_empty() {
+            let is_of_groups = cursor.starts_with(b"c");
+            let read = if is_of_groups { snapshot.groups.len() } else { snapshot.work.len() };
+            let missing = rows.saturating_sub(u32::try_from(read).unwrap_or(rows));
+            if missing == 0 {
+                break;
+            }
+            let argument = encode::page(batch, missing, &cursor, self.setting())?;
+            let (answer, _) = self.evaluate_queue(batch, &[argument]).await?;
+            cursor = decode::page(answer, &cursor, snapshot)?;
+        }
+        Ok(())
     }
 
     pub(super) async fn queue_snapshots(

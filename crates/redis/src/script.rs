@@ -1,6 +1,5 @@
 //! The scripts: the files of which each is made, and the hash by which the server knows it.
 
-mod constants;
 mod hash;
 
 use std::{
@@ -9,11 +8,10 @@ use std::{
 };
 
 pub(super) use self::hash::hash_of;
-use super::{head, queue::pieces::QUEUE};
 
-macro_rules! names {
-    ($($file:literal),*) => {
-        concat!($(include_str!(concat!("lua/names/", $file, ".lua"))),*)
+macro_rules! files {
+    ($folder:literal: $($file:literal),*) => {
+        concat!($(include_str!(concat!("lua/", $folder, "/", $file, ".lua"))),*)
     };
 }
 
@@ -41,35 +39,19 @@ impl Script {
     /// The files, one after the other.
     fn files(self) -> &'static str {
         match self {
-            Self::Hot => names!("layout", "guard", "ledger", "rare", "hot"),
+            Self::Hot => files!("names": "layout", "guard", "ledger", "rare", "hot"),
             Self::Admin => {
-                names!("layout", "guard", "ledger", "rare", "named", "rows", "admin", "run")
+                files!(
+                    "names": "layout", "guard", "ledger", "rare", "named", "rows", "admin", "run"
+                )
             }
-            Self::Read => names!("layout", "guard", "ledger", "rows", "read"),
-            Self::Dump => names!("dump"),
-            Self::Write => names!("layout", "write"),
-            Self::Queue => QUEUE,
-        }
-    }
-}
-
-/// How wakeups travel. The script of queues begins with a piece that says so.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Wire {
-    /// One server: one channel an inbox.
-    Single,
-    /// A cluster: a channel for each name at which an inbox listens, in the slot of the name.
-    Sharded,
-    /// A node that is being given the slot, and does not know yet which clients listen.
-    Moving,
-}
-
-impl Wire {
-    fn piece(self) -> &'static str {
-        match self {
-            Self::Single => include_str!("lua/wire_single.lua"),
-            Self::Sharded => include_str!("lua/wire_sharded.lua"),
-            Self::Moving => include_str!("lua/wire_moving.lua"),
+            Self::Read => files!("names": "layout", "guard", "ledger", "rows", "read"),
+            Self::Dump => files!("names": "dump"),
+            Self::Write => files!("names": "layout", "write"),
+            Self::Queue => files!(
+                "queues": "layout", "begin", "general", "clients", "workers", "time", "operators",
+                "list", "run"
+            ),
         }
     }
 }
@@ -79,14 +61,13 @@ pub type EditLua = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The scripts of one store, each made when it is first used.
 pub(super) struct Scripts {
-    wire: Wire,
     made: [OnceLock<(String, String)>; Script::COUNT],
     edit: Option<EditLua>,
 }
 
 impl Scripts {
-    pub(super) fn new(wire: Wire, edit: Option<EditLua>) -> Self {
-        Self { wire, edit, made: Default::default() }
+    pub(super) fn new(edit: Option<EditLua>) -> Self {
+        Self { edit, made: Default::default() }
     }
 
     /// The hash by which `EVALSHA` knows a script.
@@ -103,13 +84,7 @@ impl Scripts {
         self.made[script as usize].get_or_init(|| {
             let files = script.files();
             let files = self.edit.as_ref().map_or_else(|| files.to_owned(), |edit| edit(files));
-            let source = match script {
-                Script::Queue => {
-                    let expanded = head::QUEUES.expand(&[self.wire.piece(), &files].concat());
-                    constants::written(&expanded)
-                }
-                _ => without_comments(&files),
-            };
+            let source = without_comments(&files);
             (hash_of(&source), source)
         })
     }
@@ -117,7 +92,7 @@ impl Scripts {
 
 impl fmt::Debug for Scripts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scripts").field("wire", &self.wire).finish_non_exhaustive()
+        f.debug_struct("Scripts").finish_non_exhaustive()
     }
 }
 
@@ -152,7 +127,7 @@ mod tests {
     /// know the script.
     #[test]
     fn the_script_that_everybody_needs_is_short() {
-        let length = Scripts::new(Wire::Single, None).source(Script::Hot).len();
+        let length = Scripts::new(None).source(Script::Hot).len();
         assert!(length <= 64 << 10, "{length} bytes");
     }
 }

@@ -33,29 +33,18 @@ pub fn parse(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<Wakeup> {
 }
 
 /// Reads a message about a queue, in the same way.
-pub(super) fn parse_queue(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<queue::Wakeup> {
-    let (kind, rest) = std::str::from_utf8(payload).ok()?.split_once(' ')?;
-    let (what, key) = match kind {
-        "called" => (queue::What::Called, rest),
-        "watch" => {
-            let (look_in, key) = rest.split_once(' ')?;
-            (queue::What::Watch { look_in: number(look_in)? }, key)
-        }
-        "lost" => lost(rest)?,
+// Used by fuzz/.
+pub fn parse_queue(keys: &Keys, inbox: Inbox, payload: &[u8]) -> Option<queue::Wakeup> {
+    let mut reader = Reader(payload);
+    let [id, fence] = [reader.take()?, reader.take()?].map(u64::from_be_bytes);
+    let what = match reader.byte()? {
+        b'c' => queue::What::Called,
+        b'w' => queue::What::Watch { look_in: reader.number()? },
+        b'l' => queue::What::Lost(queue::Delivery { id: queue::ItemId(id), fence: Fence(fence) }),
         _ => return None,
     };
-    Some(queue::Wakeup { inbox, name: keys.queue_of(key)?, what })
-}
-
-fn number(text: &str) -> Option<u64> {
-    text.parse().ok()
-}
-
-fn lost(rest: &str) -> Option<(queue::What, &str)> {
-    let mut fields = rest.splitn(3, ' ');
-    let id = queue::ItemId(number(fields.next()?)?);
-    let fence = Fence(number(fields.next()?)?);
-    Some((queue::What::Lost(queue::Delivery { id, fence }), fields.next()?))
+    let name = keys.queue_of(std::str::from_utf8(reader.0).ok()?)?;
+    Some(queue::Wakeup { inbox, name, what })
 }
 
 #[cfg(test)]
@@ -102,17 +91,19 @@ mod tests {
         let keys = Keys::new("seinpaal:").unwrap();
         let name = Name::new("two words").unwrap();
         let delivery = queue::Delivery { id: queue::ItemId(5), fence: Fence(9) };
+        let [none, lost] = [[0, 0], [5, 9]].map(|numbers| numbers.map(u64::to_be_bytes).concat());
+        let watch = [&[b'w'][..], &250_f64.to_le_bytes()].concat();
         for (said, what) in [
-            ("called", queue::What::Called),
-            ("watch 250", queue::What::Watch { look_in: 250 }),
-            ("lost 5 9", queue::What::Lost(delivery)),
+            ([&none[..], b"c"].concat(), queue::What::Called),
+            ([none, watch].concat(), queue::What::Watch { look_in: 250 }),
+            ([&lost[..], b"l"].concat(), queue::What::Lost(delivery)),
         ] {
-            let payload = format!("{said} seinpaal:{{two words}}:q");
+            let payload = [&said, &b"seinpaal:{two words}:q"[..]].concat();
             let wakeup = queue::Wakeup { inbox: INBOX, name: name.clone(), what };
-            assert_eq!(parse_queue(&keys, INBOX, payload.as_bytes()), Some(wakeup));
-            assert_eq!(parsed(&payload), None);
-            let elsewhere = format!("{said} seinpaal:{{two words}}");
-            assert_eq!(parse_queue(&keys, INBOX, elsewhere.as_bytes()), None);
+            assert_eq!(parse_queue(&keys, INBOX, &payload), Some(wakeup));
+            assert_eq!(parse(&keys, INBOX, &payload), None);
+            let elsewhere = [&said, &b"seinpaal:{two words}"[..]].concat();
+            assert_eq!(parse_queue(&keys, INBOX, &elsewhere), None);
         }
     }
 

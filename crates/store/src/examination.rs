@@ -11,6 +11,8 @@ use crate::StoreError;
 /// The most rows of a kind that are read of one name. A name with more is looked at, but its rows
 /// and totals are not compared.
 pub const ROWS: u32 = 1000;
+/// The same of a queue. A script of Redis reads no more than five times as many rows.
+const QUEUE_ROWS: u32 = queue::Batch::MOST_ROWS / 5;
 /// The longest finding, in characters.
 const LONGEST: usize = 240;
 
@@ -163,9 +165,10 @@ const LISTED: [queue::ItemState; 3] =
 #[doc(hidden)]
 #[must_use]
 pub fn look_at_queue(name: &Name) -> queue::Batch {
-    let list = |after| queue::Request::List { after, rows: ROWS };
+    let list = |after| queue::Request::List { after, rows: QUEUE_ROWS };
     let lists = LISTED.map(queue::ItemPosition::before).map(list);
-    let requests = [queue::Request::Inspect { rows: ROWS }].into_iter().chain(lists).collect();
+    let requests =
+        [queue::Request::Inspect { rows: QUEUE_ROWS }].into_iter().chain(lists).collect();
     let (name, not_after) = (name.clone(), Micros::MAX);
     queue::Batch { name, session: Inbox(0), number: 0, not_after, seen: 0, requests }
 }
@@ -181,5 +184,5 @@ pub fn found_in_queue(replies: &queue::Replies) -> Vec<String> {
         queue::Reply::Items { rows, next: None } => Some((state, &rows[..])),
         _ => None,
     });
-    snapshot.contradictions(&whole.collect::<Vec<_>>(), ROWS)
+    snapshot.contradictions(&whole.collect::<Vec<_>>(), QUEUE_ROWS)
 }

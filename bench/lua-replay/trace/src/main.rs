@@ -1,29 +1,13 @@
 //! Prints random histories of names, executed by the Rust ledger: requests in the packed form, the
 //! answers and notifications that are right, and the state after each call. See ../replay.py.
 use seinpaal_proto::*;
+use trace::*;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-struct Rng(u64);
-impl Rng {
-    fn next(&mut self) -> u64 { self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15); let mut z = self.0; z = (z ^ (z >> 30)).wrapping_mul(0xbf58476d1ce4e5b9); z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb); z ^ (z >> 31) }
-    fn below(&mut self, n: u64) -> u64 { self.next() % n }
-    fn one_in(&mut self, n: u64) -> bool { self.below(n) == 0 }
-    fn of<T: Copy>(&mut self, list: &[T]) -> T { list[self.below(list.len() as u64) as usize] }
-}
-struct Ears<'a>(&'a BTreeMap<u128, bool>, Option<u64>);
-impl Contacts for Ears<'_> {
-    fn contact(&mut self, inbox: Inbox) -> Contact { if self.0.get(&inbox.0).copied().unwrap_or(false) { Contact::Listening } else { Contact::Silent } }
-    fn guarded_for(&mut self) -> Option<u64> { self.1 }
-}
-fn hex(b: &[u8]) -> String { b.iter().map(|x| format!("{x:02x}")).collect() }
 struct Client { inbox: u128, series: u128, ttl: u64, numbers: BTreeMap<u128, u32>, about: String, drawn: u64 }
 const PLACE: u128 = 0x7fff_ffff;
-const UNBOUNDED: u64 = 1 << 53;
-fn f(b: &mut Vec<u8>, v: u64) { b.extend((v as f64).to_le_bytes()) }
 fn id(b: &mut Vec<u8>, t: u128) { b.extend(&t.to_be_bytes()) }
 fn home(b: &mut Vec<u8>, t: Ticket) { id(b, t.series().0); u(b, t.number()) }
-fn u(b: &mut Vec<u8>, v: u32) { b.extend(v.to_le_bytes()) }
-fn text(b: &mut Vec<u8>, s: &str) { b.extend((s.len() as u16).to_le_bytes()); b.extend(s.as_bytes()) }
 fn cause(c: Cause) -> u8 { match c { Cause::Released => 0, Cause::Cancelled => 1, Cause::Expired => 2, Cause::Evicted => 3, Cause::TooMany => 4, Cause::Attached => 5 } }
 fn pairs(b: &mut Vec<u8>, s: &Slots) { for (x, y) in s.ranges() { u(b, *x); u(b, *y); } }
 fn slots(b: &mut Vec<u8>, s: &Slots) { b.extend((s.ranges().len() as u16).to_le_bytes()); pairs(b, s) }
@@ -51,7 +35,8 @@ fn request(r: &Request) -> Vec<u8> {
         Request::Attach(a) => { home(&mut b, a.ticket); id(&mut b, a.lease.0); f(&mut b, a.ttl); f(&mut b, a.margin); f(&mut b, a.not_after.unwrap_or(UNBOUNDED)); b.extend(a.about.as_bytes()); 8 }
         Request::Detach { ticket, fence, ttl, margin } => { home(&mut b, *ticket); f(&mut b, fence.0); f(&mut b, *ttl); f(&mut b, *margin); 9 }
         Request::Configure(c) => { match c { Configure::Limit(l) => { b.push(b'l'); u(&mut b, l.get()) } Configure::Slots(names) => { b.push(b's'); b.extend(names.to_string().as_bytes()) } Configure::Unpin => b.push(b'u'), Configure::Pause(why) => { b.push(b'p'); b.extend(why.as_bytes()) } Configure::Resume => b.push(b'r') } 10 }
-        Request::Inspect { .. } => { u(&mut b, 100_000); u(&mut b, 100_000); 11 }
+        Request::Inspect { .. } => { b.extend([3, 0]); b.extend(b"0"); 11 }
+        _ => unreachable!(),
     };
     let mut out = vec![op]; out.extend((b.len() as u16).to_le_bytes()); out.extend(b); out
 }
@@ -86,12 +71,13 @@ fn reply(r: &Reply, waits: bool) -> Vec<u8> {
             rows.sort();
             b.extend(format!("{}|{}|{}|{}|{}|{}|{}|{}|{};{}", s.kind.map_or('-', Kind::letter), s.limit, o(s.stated), o(s.pinned), s.slot_names, s.paused.as_deref().map_or("-".into(), |p| format!("={p}")), s.held, s.holders_total, s.waiting_total, rows.join(";")).as_bytes());
         }
+        other => panic!("{other:?}"),
     }
     b
 }
 fn wakeup(w: &Wakeup) -> String {
     let mut b = vec![]; id(&mut b, w.ticket.0);
-    match &w.what { What::Granted { fence, slots: s, limit } => { b.push(b'g'); f(&mut b, fence.0); u(&mut b, *limit); slots(&mut b, s) } What::Ended(c) => { b.push(b'e'); b.push(cause(*c)) } }
+    match &w.what { What::Granted { fence, slots: s, limit } => { b.push(b'g'); f(&mut b, fence.0); u(&mut b, *limit); pairs(&mut b, s) } What::Ended(c) => { b.push(b'e'); b.push(cause(*c)) } What::Asked => unreachable!() }
     format!("{:032x}:{}:{}", w.inbox.0, w.name, hex(&b))
 }
 fn inbox_text(i: Option<Inbox>) -> String { format!("{:032x}", i.map_or(0, |i| i.0)) }
@@ -170,7 +156,7 @@ fn main() {
                             let wishes = if named && r.one_in(3) || r.one_in(80) { let from = r.below(4) as usize; SlotNames::new(["a", "b", "c", "d", "e", "x"][from..from + 1 + r.below(2) as usize].to_vec()).unwrap() } else { SlotNames::none() };
                             Request::Acquire(Acquire { ticket: Ticket(s | u128::from(number)), kind, permits: Permits::new(permits).unwrap(), limit: limit.map(|l| LimitRule { limit: Limit::new(l).unwrap(), on_mismatch: r.of(&[OnMismatch::Refuse, OnMismatch::Refuse, OnMismatch::Adopt, OnMismatch::Set, OnMismatch::Exact]) }),
                                 enqueue: if together { Enqueue::No } else { match if calm && !r.one_in(40) { 0 } else { r.below(6) } { 0 => Enqueue::No, 1 => Enqueue::Yes { max_waiting: Some(r.below(3) as u32) }, _ => Enqueue::Yes { max_waiting: None } } },
-                                priority: Priority::new(if r.one_in(6) { r.below(5) as i32 - 1 } else { 0 }).unwrap(), ttl, margin, waiter_ttl: 15_000_000,
+                                priority: Priority::new(if r.one_in(6) { r.below(5) as i32 - 1 } else { 0 }).unwrap(), lease: LeaseId(s), ttl, margin, waiter_lease: LeaseId(s | PLACE), waiter_ttl: 15_000_000,
                                 not_after: if r.one_in(10) { Some((now + r.below(20)).saturating_sub(10)) } else { None }, wishes, about: if !calm && r.one_in(20) { "other".into() } else { c.about.clone() } })
                         }
                         25..=38 | 61..=64 | 73..=80 => Request::Release { ticket, slots: if r.one_in(if calm { 50 } else { 8 }) { Some(if r.one_in(9) { Slots::none() } else { let mut s = Slots::range(r.below(3) as u32, 2 + r.below(3) as u32); if r.one_in(3) { s.insert(7, 9) } s }) } else { None } },

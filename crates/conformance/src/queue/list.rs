@@ -61,7 +61,7 @@ macro_rules! with_every_queue_case {
                 an_empty_payload_comes_back [];
                 every_byte_comes_back_as_it_was [];
                 a_payload_of_a_mebibyte_comes_back [];
-                the_answers_to_a_batch_hold_four_mebibytes_of_payload [];
+                the_answers_to_a_batch_hold_a_mebibyte_of_payload [];
                 what_its_maker_says_of_an_item_comes_back [];
                 queues_do_not_share_items_whatever_is_in_their_names [];
                 the_longest_names_are_as_good_as_any [];
@@ -87,7 +87,7 @@ macro_rules! with_every_queue_case {
                 a_listed_item_shows_what_it_was_and_how_its_payload_begins [];
                 a_list_goes_on_where_its_page_ended_whatever_went_before [];
                 a_long_list_comes_in_bounded_steps [];
-                a_page_reads_no_more_payload_than_four_mebibytes [];
+                a_page_reads_no_more_payload_than_a_mebibyte [];
                 a_place_that_no_item_has_is_as_good_as_any [];
             }
             cancel {

@@ -173,6 +173,14 @@ pub struct PastDelivery {
     pub ending: Ending,
 }
 
+impl PastDelivery {
+    /// Makes a delivery that is over.
+    #[must_use]
+    pub fn new(attempt: u32, at: Micros, ending: Ending) -> Self {
+        Self { attempt, at, ending }
+    }
+}
+
 /// How the latest deliveries of an item ended, oldest first.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct DeliveryHistory(Vec<PastDelivery>);

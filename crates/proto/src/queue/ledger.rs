@@ -45,7 +45,7 @@ pub const CALL_WAIT: Micros = SECOND;
 pub const PLACE_TTL: Micros = 180 * SECOND;
 /// The most bytes of payload in the answers to one batch. A single item may be longer than the room
 /// that is left.
-pub const MOST_PAYLOAD: usize = 4 << 20;
+pub const MOST_PAYLOAD: usize = 1 << 20;
 
 /// The most ends of leases, due items, calls and removals that one call may handle (rule 18).
 const WORK: u32 = 128;

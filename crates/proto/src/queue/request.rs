@@ -46,7 +46,7 @@ impl Batch {
     /// The most deliveries in one [`Renew`].
     pub const MOST_DELIVERIES: usize = 500;
     /// The most items that one [`List`](Request::List) looks at.
-    pub const MOST_ROWS: u32 = 1_000;
+    pub const MOST_ROWS: u32 = 500;
 }
 
 /// One request.

@@ -38,7 +38,7 @@ impl ScriptCall {
     /// not known yet.
     pub(super) fn to_the_next_node(&self) -> Self {
         let mut call = self.clone();
-        if matches!(self.script, Script::Hot | Script::Admin) {
+        if matches!(self.script, Script::Hot | Script::Admin | Script::Queue) {
             encode::set_option(&mut call.arguments[0], encode::HASH_SLOT_MOVES);
         }
         call

@@ -70,17 +70,11 @@ pub(super) enum NodeNews<'a> {
 /// A callback that receives the link's number and the news that came over it.
 pub(super) type OnHeard = Arc<dyn Fn(u64, NodeNews<'_>) + Send + Sync>;
 
-/// The scripts for hash slots that are here, and for those that are on their way here.
-pub(super) struct WiredScripts {
-    pub(super) sharded: Scripts,
-    pub(super) moving: Scripts,
-}
-
 /// One node of the cluster.
 pub(super) struct ClusterNode {
     address: NodeAddress,
     url: RedisUrl,
-    scripts: Arc<WiredScripts>,
+    scripts: Arc<Scripts>,
     on_heard: OnHeard,
     commands: LinkPlace,
     wakeups: LinkPlace,
@@ -115,7 +109,7 @@ impl ClusterNode {
     pub(super) fn new(
         address: NodeAddress,
         url: RedisUrl,
-        scripts: Arc<WiredScripts>,
+        scripts: Arc<Scripts>,
         on_heard: OnHeard,
     ) -> Self {
         Self {
@@ -167,10 +161,9 @@ impl ClusterNode {
         // The hash slot is on its way to this node, which does not know yet who listens there.
         let moving = asking.then(|| call.to_the_next_node());
         let call = moving.as_ref().unwrap_or(call);
-        let scripts = if asking { &self.scripts.moving } else { &self.scripts.sharded };
-        let mut answer = link.send(call.evalsha(scripts), call.room, asking).await;
+        let mut answer = link.send(call.evalsha(&self.scripts), call.room, asking).await;
         if is_missing_script(&answer) {
-            answer = link.send(call.eval(scripts), call.room, asking).await;
+            answer = link.send(call.eval(&self.scripts), call.room, asking).await;
         }
         if answer.is_ok() {
             self.tries.store(0, Ordering::Relaxed);

@@ -142,7 +142,7 @@ impl Queue {
     /// they are due, items in work by the ends of their leases, and dead letters by their numbers.
     ///
     /// A page can have fewer items than `rows`, or none, and still have a next page: a call reads
-    /// at most 4 MiB of payload, and looks at no more than `rows` items. An item that keeps its
+    /// at most 1 MiB of payload, and looks at no more than `rows` items. An item that keeps its
     /// state while the pages are read is listed. An item whose lease is renewed meanwhile can be
     /// listed twice.
     ///

@@ -55,7 +55,7 @@ pub struct PushRequest(Described<PushOne, Result<Pushed, PushError>>);
 /// A request to push many items, which gives an answer for each, in order. It sends nothing before
 /// it is awaited.
 ///
-/// Items go in batches of up to 63 and about 4 MiB, in order. If one item is refused, the others
+/// Items go in batches of up to 63 and about 1 MiB, in order. If one item is refused, the others
 /// are pushed all the same.
 ///
 /// # Cancel safety

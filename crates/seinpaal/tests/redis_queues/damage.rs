@@ -146,7 +146,7 @@ async fn ready_and_delayed_items_that_are_gone_in_part_are_found() {
     assert_eq!(found().await, format!("the item {id} has 0 of the 1 bytes of its payload"));
     let order = format!("{RECORDS}:o");
     for (first, words) in
-        [("o", "the head counts 2 ready, and there are records of 1"), ("d", "1 delayed, and")]
+        [("a", "the head counts 2 ready, and there are records of 1"), ("d", "1 delayed, and")]
     {
         let mut listed = cmd("ZRANGEBYLEX");
         listed.arg(&order).arg(format!("[{first}")).arg("+").arg("LIMIT").arg(0).arg(1);

@@ -93,13 +93,16 @@ impl QueueDice {
             22 if self.rng.bool() => Request::Drop { id: self.id() },
             22 => Request::Leave,
             23 => {
-                let after = ItemPosition::before(self.rng.choice(ItemState::ALL).unwrap());
-                Request::List { after, rows: self.rng.choice([1, 3, 100]).unwrap() }
+                let state = self.rng.choice(ItemState::ALL).unwrap();
+                // A store may page through items in work in an order of its own.
+                let least = if state == ItemState::InWork { 100 } else { 1 };
+                let rows = self.rng.choice([1, 3, 100]).unwrap().max(least);
+                Request::List { after: ItemPosition::before(state), rows }
             }
             24 if self.rng.usize(..5) == 0 => {
                 Request::Purge(self.rng.choice([Purge::Waiting, Purge::Dead]).unwrap())
             }
-            _ => Request::Inspect { rows: 5 },
+            _ => Request::Inspect { rows: 100 },
         }
     }
 

@@ -127,23 +127,23 @@ pub async fn a_long_list_comes_in_bounded_steps(stage: &CaseStage) {
     let client = stage.queue_client().await;
     let texts: Vec<_> = (0..1_300).map(|at| at.to_string()).collect();
     let pushed = client.push_all(&texts).await;
-    assert_eq!(of_each_page(&client, ItemState::Ready).await, [1_000, 300]);
+    assert_eq!(of_each_page(&client, ItemState::Ready).await, [500, 500, 300]);
     let pages = client.list(ItemState::Ready, u32::MAX).await;
     assert_eq!(ids(&pages.concat()), pushed);
     for _ in 0..18 {
         client.send(vec![Request::Push(delayed("x", MINUTE)); Batch::MOST]).await;
     }
-    assert_eq!(of_each_page(&client, ItemState::Delayed).await, [1_000, 152]);
+    assert_eq!(of_each_page(&client, ItemState::Delayed).await, [500, 500, 152]);
     assert_eq!(client.page(ItemPosition::before(ItemState::Ready), 0).await.0.len(), 1);
 }
 
-pub async fn a_page_reads_no_more_payload_than_four_mebibytes(stage: &CaseStage) {
+pub async fn a_page_reads_no_more_payload_than_a_mebibyte(stage: &CaseStage) {
     let client = stage.queue_client().await;
-    let payload = vec![7; 900_000];
-    for _ in 0..6 {
+    let payload = vec![7; 200_000];
+    for _ in 0..7 {
         client.push(Push { payload: payload.clone(), ..item("") }).await;
     }
-    assert_eq!(of_each_page(&client, ItemState::Ready).await, [4, 2]);
+    assert_eq!(of_each_page(&client, ItemState::Ready).await, [5, 2]);
 }
 
 /// A place may have any value, because callers send it back to the store.

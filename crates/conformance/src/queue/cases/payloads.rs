@@ -46,18 +46,18 @@ pub async fn a_payload_of_a_mebibyte_comes_back(stage: &CaseStage) {
     assert!(client.take().await.payload == payload, "the payload is another");
 }
 
-pub async fn the_answers_to_a_batch_hold_four_mebibytes_of_payload(stage: &CaseStage) {
+pub async fn the_answers_to_a_batch_hold_a_mebibyte_of_payload(stage: &CaseStage) {
     let client = stage.queue_client().await;
     for _ in 0..6 {
-        client.push(carrying(vec![b'x'; MEBIBYTE])).await;
+        client.push(carrying(vec![b'x'; MEBIBYTE / 4])).await;
     }
     client.push(item("small")).await;
     let lengths = |items: Vec<_>| items.iter().map(|it: &Vec<u8>| it.len()).collect::<Vec<_>>();
     let payloads = |held: Vec<seinpaal_proto::queue::Popped>| {
         lengths(held.into_iter().map(|popped| popped.payload).collect())
     };
-    assert_eq!(payloads(client.pop(64).await), [MEBIBYTE; 4]);
-    assert_eq!(payloads(client.pop(64).await), [MEBIBYTE, MEBIBYTE, 5]);
+    assert_eq!(payloads(client.pop(64).await), [MEBIBYTE / 4; 4]);
+    assert_eq!(payloads(client.pop(64).await), [MEBIBYTE / 4, MEBIBYTE / 4, 5]);
 }
 
 pub async fn what_its_maker_says_of_an_item_comes_back(stage: &CaseStage) {

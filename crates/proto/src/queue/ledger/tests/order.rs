@@ -60,7 +60,7 @@ fn what_is_given_back_at_once_is_first_again() {
 fn a_pop_takes_no_more_bytes_than_an_answer_may_have_but_always_one_item() {
     let mut world = World::new();
     for _ in 0..6 {
-        world.push(Push { payload: [7; 1 << 20].to_vec(), ..item("") });
+        world.push(Push { payload: [7; 1 << 18].to_vec(), ..item("") });
     }
     assert_eq!(world.pop(2, 6).len(), 4);
     assert_eq!(world.pop(2, 6).len(), 2);

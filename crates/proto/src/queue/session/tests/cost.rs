@@ -59,9 +59,9 @@ fn requests_of_many_tasks_share_calls() {
 }
 
 #[test]
-fn payloads_go_in_batches_of_four_mebibytes() {
+fn payloads_go_in_batches_of_a_mebibyte() {
     let mut net = Net::new(1, 7);
-    let large = || item(core::str::from_utf8(&[b'x'; 1 << 20]).unwrap());
+    let large = || item(core::str::from_utf8(&[b'x'; 1 << 18]).unwrap());
     for _ in 0..6 {
         net.push(0, large());
     }
