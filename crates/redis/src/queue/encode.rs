@@ -16,7 +16,6 @@ use crate::encode::Setting;
 
 // The options with which the requests start, as those of a name.
 const ALWAYS: u8 = 64;
-const LISTENS: u8 = 1;
 const IN_CLUSTER: u8 = 2;
 const HAS_TIME: u8 = 16;
 
@@ -79,7 +78,7 @@ fn requests(
     setting: Setting,
 ) -> Result<Vec<u8>, StoreError> {
     // A client subscribes before it sends anything, so that it misses no notification.
-    let mut options = ALWAYS | LISTENS;
+    let mut options = ALWAYS;
     options |= if setting.is_in_cluster { IN_CLUSTER } else { 0 };
     options |= if setting.now.is_some() { HAS_TIME } else { 0 };
     let mut out = vec![options];

@@ -213,6 +213,3 @@ impl Ends {
         })
     }
 }
-
-#[cfg(all(test, feature = "redis"))]
-mod tests;

@@ -70,7 +70,7 @@ if seen > last then last = max(last, min(seen, 2 ^ 52)) end
 
 -- What is known of the sender's last call.
 local last_call, listed, kept_at = 0, 0, nil
-if session then last_call, _, listed, _, kept_at = read(SESSION, session) end
+if session then last_call, _, listed, kept_at = read(SESSION, session) end
 
 -- Whether the call needs functions, and those for operators; whether its requests only let the queue grow; how many they are.
 local is_repeated = number > 0 and session and number == last_call

@@ -25,15 +25,12 @@ if is_general then (function()
     return settles
   end
 
-  -- The sender is there. A node that is being given the hash slot cannot tell who listens. A client that has said that it
-  -- does not listen yet counts as listening for two seconds.
+  -- The sender is there. A node that is being given the hash slot cannot tell who listens.
   function L.is_there(inbox)
     if inbox == asker or options % 8 >= 4 then return true end
     if there[inbox] == nil then
       local command = is_sharded and 'shardnumsub' or 'numsub'
-      local is_there = call('pubsub', command, L.channel_of(inbox))[2] > 0
-      local session = not is_there and L.read('s' .. inbox)
-      there[inbox] = is_there or session and read('<d', session, 25) > now or L.is_settling()
+      there[inbox] = call('pubsub', command, L.channel_of(inbox))[2] > 0 or L.is_settling()
     end
     return there[inbox]
   end

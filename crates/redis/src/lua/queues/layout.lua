@@ -17,8 +17,8 @@ local JOB, JOB_SIZE = '<c1bI4I4I4dddI2I2I2', 44
 -- bound under which the order lists it, bytes of group. Then the group, and about of the worker.
 local ATTEMPT = '<c8c16dddddI2'
 -- A session: the number of its last call, until when that is remembered, the bound under which the order lists
--- it, until when the client counts as listening though it does not yet. Then the answers.
-local SESSION, SESSION_SIZE = '<dddd', 32
+-- it. Then the answers.
+local SESSION, SESSION_SIZE = '<ddd', 24
 -- In an answer, a pop: for how long its leases are valid, how many jobs are left, how many follow. Each: ID, fence, attempt,
 -- most attempts, priority, when it was pushed, bytes of group and about. Then these two.
 local POPPED, DELIVERY = '<BddB', '<c8c8I4I4bdI2I2'

@@ -167,7 +167,7 @@ if number > 0 and not is_repeated and not is_late then
   if listed < forget_at then forget_at = listed end
   if not_after > memory then memory = not_after end
   local n = #set
-  set[n + 1], set[n + 2] = own, pack(SESSION, number, not_after, listed, options % 2 == 1 and 0 or now + 2000000) .. kept
+  set[n + 1], set[n + 2] = own, pack(SESSION, number, not_after, listed) .. kept
 end
 
 local look = -1

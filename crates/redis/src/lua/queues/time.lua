@@ -72,14 +72,14 @@ if is_general then (function()
         break
       end
       local text = L.read('s' .. inbox) or error('SEINPAALCORRUPT a session that is listed is not there', 0)
-      local number, till, _, grace, after = read(SESSION, text)
+      local number, till, _, after = read(SESSION, text)
       L.place(member, false)
       if till < now then
         sessions, left = sessions - 1, left - 1
         fields['s' .. inbox] = false
       else
         L.place('s' .. pack('>I8', till) .. inbox, true)
-        fields['s' .. inbox] = pack(SESSION, number, till, till, grace) .. sub(text, after)
+        fields['s' .. inbox] = pack(SESSION, number, till, till) .. sub(text, after)
         forget_at = min(forget_at, till)
       end
     end
