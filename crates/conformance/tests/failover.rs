@@ -114,7 +114,8 @@ async fn a_permit_handed_on_by_a_wakeup_is_not_believed_before_replicas_have_it(
     // A request that was granted while it waited also waits until replicas confirm the grant, so
     // its answer may take until its timeout.
     let refused = timeout(BOUND, waiting).await.expect("in time").unwrap();
-    assert!(is_about_replicas(&refused.expect_err("no replica has it")));
+    let refused = refused.expect_err("no replica has it");
+    assert!(is_about_replicas(&refused), "{refused}");
     servers.replicas().iter().for_each(|replica| servers.resume(*replica));
     servers.until_whole();
     assert!(held(&second).await.is_held());

@@ -299,22 +299,6 @@ async fn a_node_whose_ledger_contradicts_itself_is_found_and_named() {
     assert!(found[0].contains(&port) && found[0].contains("counts 3 permits held"), "{found:?}");
 }
 
-/// Servers compile a script before they run it.
-#[tokio::test]
-async fn every_file_of_the_node_script_parses_by_itself() {
-    let server = RedisServer::start();
-    let mut plain = plain(&server.url("")).await;
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../quorum/src/lua");
-    let files: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
-    assert!(files.len() > 10, "{files:?}");
-    for file in files {
-        let path = file.unwrap().path();
-        let source = std::fs::read_to_string(&path).unwrap();
-        let loaded = cmd("SCRIPT").arg("LOAD").arg(source).query_async::<String>(&mut plain).await;
-        assert!(loaded.is_ok(), "{}: {loaded:?}", path.display());
-    }
-}
-
 #[tokio::test]
 async fn data_that_is_not_ours_is_refused_and_says_why() {
     let nodes = Ensemble::start();

@@ -10,7 +10,7 @@ mod examined;
 #[path = "support/requests.rs"]
 mod requests;
 
-use std::time::Duration;
+use std::{fs, path::Path, time::Duration};
 
 use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cmd};
 use requests::{Client, TTL, acquire, acquisition, is_granted, plain, release};
@@ -24,6 +24,25 @@ use tokio::{task::JoinHandle, time::timeout};
 
 async fn say<T: FromRedisValue>(connection: &mut MultiplexedConnection, command: &mut Cmd) -> T {
     command.query_async(connection).await.unwrap()
+}
+
+/// A server compiles a script before it runs it.
+#[tokio::test]
+async fn every_file_of_the_scripts_parses_by_itself() {
+    let server = RedisServer::start();
+    let mut plain = plain(&server.socket_url("")).await;
+    for folder in ["redis/src/lua/names", "redis/src/lua/queues", "quorum/src/lua"] {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(folder);
+        let paths = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|it| it == "lua")).collect();
+        assert!(files.len() > 8, "{files:?}");
+        for path in files {
+            let source = fs::read_to_string(&path).unwrap();
+            let mut load = cmd("SCRIPT");
+            let loaded = load.arg("LOAD").arg(source).query_async::<String>(&mut plain).await;
+            assert!(loaded.is_ok(), "{}: {loaded:?}", path.display());
+        }
+    }
 }
 
 /// Makes the server forget its scripts again and again.

@@ -242,58 +242,15 @@ for name = 1, names do
                 end
               end
             end
-            if slot then
-              kind = its_kind
-              if not is_pinned then
-                is_stated, limit = true, in_force
-              elseif is_new then
-                is_stated, settings = true, settings or {}
-                settings.s = pack('<I4', asked)
-              end
-              local about, more, row_flags = sub(argument, about_at, to), '', 0
-              if #tail < first_row then
-                -- No ticket stands here, so this one says what all of them share.
-                inbox, shared_ttl = asker, ttl
-                if about ~= sub(tail, 1, about_size) then
-                  tail = about .. sub(tail, about_size + 1)
-                  first_row = first_row + #about - about_size
-                  about_size = #about
-                end
-              else
-                if inbox ~= asker then refusal = 'SEINPAALARGUMENT the series is another client\'s' end
-                if members >= 64 then refusal = 'SEINPAALARGUMENT a lease has at most 64 tickets' end
-                if ttl ~= shared_ttl then row_flags, more = 32, pack('<d', ttl) end
-                if about ~= sub(tail, 1, about_size) then
-                  row_flags, more = row_flags + 64, more .. about
-                end
-              end
-              if members == 0 then
-                ends, ends_wall = clock + ttl, now + ttl
-                if steady + ttl < earliest then earliest = steady + ttl end
-              end
-              held, holders = held + permits, holders + 1
-              fence = fence < now and now or fence + 1
-              local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
-              members, digest = members + 1, (digest + mixed * (mixed * mixed % 16777216)) % 281474976710656
-              last, is_changed = number, true
-              if clock + ttl > till then till = clock + ttl end
-              if till > remembered then remembered = till end
-              if margin < bound then bound = margin end
-              added = pack(ROW, number, row_flags, #more, permits, fence, slot)
-              if row_flags > 0 then added = added .. more end
-              reply = pack('<BdI4dI2I4I4I2', 1, fence, limit, ends > clock and ends - clock or 0, 1, slot,
-                slot + permits - 1, 0)
-            elseif reply then
+            if reply then
               -- Refused.
-            elseif held < in_force or waiting >= most or #tail >= first_row and (inbox ~= asker
+            elseif not slot and (held < in_force or waiting >= most or #tail >= first_row and (inbox ~= asker
                 or record_flags % 2 == 1) or priority > 100 or priority < -100
-                or front and 1000000000 + math.max(arrival + 1, clock) - priority * 10000000 <= read('>I8', front, 2) then
+                or front and 1000000000 + math.max(arrival + 1, clock) - priority * 10000000 <= read('>I8', front, 2)) then
               -- There are slots in several pieces, waiters that cannot be reached may stand before it, it is
               -- refused, or it may come first.
               task = 'want'
             else
-              -- It waits, under a lease of the series' waiters, which is new. Its rank is its arrival, earlier
-              -- by ten seconds for each step of priority.
               kind = its_kind
               if not is_pinned then
                 is_stated, limit = true, in_force
@@ -301,37 +258,56 @@ for name = 1, names do
                 is_stated, settings = true, settings or {}
                 settings.s = pack('<I4', asked)
               end
-              local about, more, row_flags = sub(argument, about_at, to), '', 1
+              local about, shared, more, row_flags = sub(argument, about_at, to), sub(tail, 1, about_size), '', 0
               if #tail < first_row then
+                -- No ticket stands here, so this one says what all of them share.
                 inbox, shared_ttl = asker, ttl
-                if about ~= sub(tail, 1, about_size) then
-                  tail = about .. sub(tail, about_size + 1)
-                  first_row = first_row + #about - about_size
-                  about_size = #about
+                if about ~= shared then
+                  tail, first_row = about .. sub(tail, about_size + 1), first_row + #about - about_size
+                  about_size, shared = #about, about
                 end
-              else
-                if ttl ~= shared_ttl then row_flags, more = 33, pack('<d', ttl) end
-                if about ~= sub(tail, 1, about_size) then row_flags = row_flags + 64 end
+              elseif inbox ~= asker then
+                refusal = 'SEINPAALARGUMENT the series is another client\'s'
+              elseif members >= 64 then
+                refusal = 'SEINPAALARGUMENT a lease has at most 64 tickets'
               end
-              arrival = arrival < clock and clock or arrival + 1
-              local rank = arrival - priority * 10000000
-              more = more .. pack('<db', margin, priority)
-              if row_flags >= 64 then more = more .. about end
+              if ttl ~= shared_ttl then row_flags, more = 32, pack('<d', ttl) end
+              if about == shared then about = '' else row_flags = row_flags + 64 end
               local mixed = (number * 69069 + read('>I3', own, 10)) % 16777216
-              local part = pack('<dddBB', clock + waiter_ttl, now + waiter_ttl,
-                mixed * (mixed * mixed % 16777216) % 281474976710656, 1, 0)
-              tail = sub(tail, 1, first_row - 1) .. part .. sub(tail, first_row)
-                .. pack(ROW, number, row_flags, #more, permits, rank, 0) .. more
-              record_flags, first_row = record_flags + 1, first_row + 26
-              if margin > waiter_ttl / 2 then margin = math.floor(waiter_ttl / 2) end
+              mixed, is_changed = mixed * (mixed * mixed % 16777216), true
+              if slot then
+                if members == 0 then
+                  ends, ends_wall = clock + ttl, now + ttl
+                  if steady + ttl < earliest then earliest = steady + ttl end
+                end
+                held, holders = held + permits, holders + 1
+                fence = fence < now and now or fence + 1
+                members, digest, last = members + 1, (digest + mixed) % 281474976710656, number
+                if clock + ttl > till then till = clock + ttl end
+                if till > remembered then remembered = till end
+                more = more .. about
+                added = pack(ROW, number, row_flags, #more, permits, fence, slot) .. more
+                reply = pack('<BdI4dI2I4I4I2', 1, fence, limit, ends > clock and ends - clock or 0, 1, slot,
+                  slot + permits - 1, 0)
+              else
+                -- It waits, under a lease of the series' waiters, which is new. Its rank is its arrival, earlier
+                -- by ten seconds for each step of priority.
+                arrival = arrival < clock and clock or arrival + 1
+                local rank = arrival - priority * 10000000
+                more = more .. pack('<db', margin, priority) .. about
+                tail = sub(tail, 1, first_row - 1) .. pack('<dddBB', clock + waiter_ttl, now + waiter_ttl,
+                  mixed % 281474976710656, 1, 0) .. sub(tail, first_row)
+                added = pack(ROW, number, row_flags + 1, #more, permits, rank, 0) .. more
+                record_flags, first_row = record_flags + 1, first_row + 26
+                if margin > waiter_ttl / 2 then margin = math.floor(waiter_ttl / 2) end
+                if steady + waiter_ttl < earliest then earliest = steady + waiter_ttl end
+                mine = pack('>c1I8c12I4', 'q', rank + 1000000000, own, number)
+                adds = adds or {}
+                adds[#adds + 1], adds[#adds + 2] = '0', mine
+                front, waiting = front or mine, waiting + 1
+                reply = pack('<BI4I4', 2, waiting, limit)
+              end
               if margin < bound then bound = margin end
-              if steady + waiter_ttl < earliest then earliest = steady + waiter_ttl end
-              mine = pack('>c1I8c12I4', 'q', rank + 1000000000, own, number)
-              adds = adds or {}
-              adds[#adds + 1], adds[#adds + 2] = '0', mine
-              front = front or mine
-              waiting, is_changed = waiting + 1, true
-              reply = pack('<BI4I4', 2, waiting, limit)
             end
           end
         end

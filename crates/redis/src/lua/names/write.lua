@@ -37,8 +37,8 @@ local function lease_of(id, series, number)
   if not record then return nil end
   local inbox, ends, ends_wall, _, _, _, _, _, _, flags, about, at = struct.unpack(RECORD, record)
   at = at + about
-  if flags >= 4 then at = at + 2 + struct.unpack('<I2', record, at) end
-  at = at + (flags % 2 == 1 and 26 or 0) + (flags % 4 >= 2 and 8 or 0)
+  if flags >= 2 then at = at + 2 + struct.unpack('<I2', record, at) end
+  at = at + (flags % 2 == 1 and 26 or 0)
   while at <= #record do
     local its_number, row_flags, more, _, fence, _, after = struct.unpack(ROW, record, at)
     -- A ticket of another series than the record's has its series in its row.
