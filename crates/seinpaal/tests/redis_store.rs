@@ -34,7 +34,8 @@ async fn every_file_of_the_scripts_parses_by_itself() {
     for folder in ["redis/src/lua/names", "redis/src/lua/queues", "quorum/src/lua"] {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(folder);
         let paths = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-        let files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|it| it == "lua")).collect();
+        let files: Vec<_> =
+            paths.filter(|path| path.extension().is_some_and(|it| it == "lua")).collect();
         assert!(files.len() > 8, "{files:?}");
         for path in files {
             let source = fs::read_to_string(&path).unwrap();
