@@ -57,7 +57,11 @@ impl Session {
         let has_place = record.phase != Phase::Asking;
         let was_never_answered = record.sent_at.is_some() && !has_place;
         let long = if has_place { SILENCE } else { SILENCE / 10 };
-        was_never_answered || desk.failures > 0 || unanswered_for >= long
+        was_never_answered
+            || desk.failures > 0
+            // A connection that was made anew begins to count failures again.
+            || record.silent_since.is_some()
+            || unanswered_for >= long
     }
 
     /// Gives back a grant for which nobody waits any more, because a fail-over has undone the
