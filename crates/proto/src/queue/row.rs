@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use super::item::{DeliveryHistory, ItemId};
+use super::item::{DeliveryHistory, Item, ItemId, Standing};
 use crate::{
     count::Priority,
     id::{Fence, Inbox},
@@ -100,7 +100,58 @@ pub enum RowState {
     },
 }
 
+impl WorkRow {
+    /// Makes the row of an item at this time on the store's clock; `None` if nobody works on it.
+    /// The lease lasts for `valid_for`.
+    #[must_use]
+    pub fn of(item: Item, now: Micros, valid_for: Option<Micros>) -> Option<Self> {
+        let Standing::InWork(work) = item.standing else { return None };
+        Some(Self {
+            id: item.id,
+            fence: work.fence,
+            attempt: item.attempt,
+            group: item.group,
+            by: work.by,
+            about: work.about,
+            worked: now.saturating_sub(work.since),
+            valid_for,
+        })
+    }
+}
+
 impl ItemRow {
     /// The number of bytes that are shown of a payload.
     pub const PREVIEW: usize = 256;
+
+    /// Makes the row of an item at this time on the store's clock. If somebody works on it, the
+    /// lease lasts for `valid_for`. Of the payload the row has the beginning.
+    #[must_use]
+    pub fn of(item: Item, now: Micros, valid_for: Option<Micros>, mut payload: Vec<u8>) -> Self {
+        payload.truncate(Self::PREVIEW);
+        let state = match item.standing {
+            Standing::Ready { .. } => RowState::Ready,
+            Standing::Delayed { due } => RowState::Delayed { due },
+            Standing::InWork(work) => RowState::InWork {
+                fence: work.fence,
+                by: work.by,
+                about: work.about,
+                worked: now.saturating_sub(work.since),
+                valid_for,
+            },
+            Standing::Dead { at } => RowState::Dead { at },
+        };
+        Self {
+            id: item.id,
+            state,
+            attempt: item.attempt,
+            most: item.most,
+            priority: item.priority,
+            group: item.group,
+            about: item.about,
+            pushed: item.pushed,
+            history: item.history,
+            bytes: item.bytes,
+            payload,
+        }
+    }
 }

@@ -7,7 +7,7 @@ use seinpaal_proto::{
     Fence, Name, Priority,
     queue::{
         Batch, Delivery, GroupRow, Item, ItemId, ItemPosition, ItemRow, ItemState, Popped, Replies,
-        Reply, Request, RowState, Snapshot, Standing, WorkRow,
+        Reply, Request, RowState, Snapshot, WorkRow,
     },
     time::{Micros, UNBOUNDED},
 };
@@ -208,47 +208,14 @@ impl AnswerReader<'_> {
 
     fn item_row(&mut self, clock: Micros) -> Option<ItemRow> {
         let (item, payload) = self.stored()?;
-        let state = match item.standing {
-            Standing::Ready { .. } => RowState::Ready,
-            Standing::Delayed { due } => RowState::Delayed { due },
-            Standing::InWork(work) => RowState::InWork {
-                fence: work.fence,
-                by: work.by,
-                about: work.about,
-                worked: self.now.saturating_sub(work.since),
-                valid_for: Some(work.ends.saturating_sub(clock)),
-            },
-            Standing::Dead { at } => RowState::Dead { at },
-        };
-        Some(ItemRow {
-            id: item.id,
-            state,
-            attempt: item.attempt,
-            most: item.most,
-            priority: item.priority,
-            group: item.group,
-            about: item.about,
-            pushed: item.pushed,
-            history: item.history,
-            bytes: item.bytes,
-            payload,
-        })
+        let valid_for = valid_for(&item, clock);
+        Some(ItemRow::of(item, self.now, valid_for, payload))
     }
 
     fn work_row(&mut self, clock: Micros) -> Option<WorkRow> {
         let (item, _) = self.stored()?;
-        let (id, attempt, group) = (item.id, item.attempt, item.group);
-        let Standing::InWork(work) = item.standing else { return None };
-        Some(WorkRow {
-            id,
-            fence: work.fence,
-            attempt,
-            group,
-            by: work.by,
-            about: work.about,
-            worked: self.now.saturating_sub(work.since),
-            valid_for: Some(work.ends.saturating_sub(clock)),
-        })
+        let valid_for = valid_for(&item, clock);
+        WorkRow::of(item, self.now, valid_for)
     }
 
     fn group_row(&mut self) -> Option<GroupRow> {
@@ -281,6 +248,11 @@ impl AnswerReader<'_> {
 fn sort(work: &mut Vec<WorkRow>) {
     work.sort_by_key(|row| (row.valid_for, row.id));
     work.dedup_by_key(|row| row.id);
+}
+
+/// How long the lease of an item in work lasts on the ledger's clock.
+fn valid_for(item: &Item, clock: Micros) -> Option<Micros> {
+    item.work().map(|work| work.ends.saturating_sub(clock))
 }
 
 /// How long the lease of an item in work lasts. All other items are in their order.

@@ -10,6 +10,7 @@ use crate::{
         row::{GroupRow, WorkRow},
         state::State,
     },
+    time::Micros,
 };
 
 use alloc::vec::Vec;
@@ -41,23 +42,20 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
 
     fn work_rows(&mut self, rows: u32) -> Result<Vec<WorkRow>, S::Error> {
         let first = ItemPosition::before(ItemState::InWork);
-        let items = self.state.items_after(&first, rows)?;
-        Ok(items.iter().filter_map(|item| self.work_row(item)).collect())
+        let mut found = Vec::new();
+        for item in self.state.items_after(&first, rows)? {
+            let valid_for = self.valid_for(&item);
+            found.extend(WorkRow::of(item, self.now, valid_for));
+        }
+        Ok(found)
     }
 
-    fn work_row(&mut self, item: &Item) -> Option<WorkRow> {
+    /// How long the lease of an item in work lasts; `None` for as long as the worker's process
+    /// lives.
+    pub(super) fn valid_for(&mut self, item: &Item) -> Option<Micros> {
         let work = item.work()?;
         let left = work.ends.saturating_sub(self.head.clock);
-        Some(WorkRow {
-            id: item.id,
-            fence: work.fence,
-            attempt: item.attempt,
-            group: item.group.clone(),
-            by: work.by,
-            about: work.about.clone(),
-            worked: self.now.saturating_sub(work.since),
-            valid_for: (!self.is_vouched_for(work.by)).then_some(left),
-        })
+        (!self.is_vouched_for(work.by)).then_some(left)
     }
 
     fn group_rows(&mut self, rows: u32) -> Result<Vec<GroupRow>, S::Error> {

@@ -6,12 +6,7 @@ use super::{Ledger, MOST_PAYLOAD};
 use crate::{
     ledger::Contacts,
     queue::{
-        item::{Item, Standing},
-        listing::ItemPosition,
-        reply::Reply,
-        request::Batch,
-        row::{ItemRow, RowState},
-        state::State,
+        item::Item, listing::ItemPosition, reply::Reply, request::Batch, row::ItemRow, state::State,
     },
 };
 
@@ -71,37 +66,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
     }
 
     fn item_row(&mut self, item: Item) -> Result<ItemRow, S::Error> {
-        let mut payload = self.state.payload(item.id)?;
-        payload.truncate(ItemRow::PREVIEW);
-        Ok(ItemRow {
-            id: item.id,
-            state: self.row_state(&item.standing),
-            attempt: item.attempt,
-            most: item.most,
-            priority: item.priority,
-            group: item.group,
-            about: item.about,
-            pushed: item.pushed,
-            history: item.history,
-            bytes: item.bytes,
-            payload,
-        })
-    }
-
-    fn row_state(&mut self, standing: &Standing) -> RowState {
-        match standing {
-            Standing::Ready { .. } => RowState::Ready,
-            Standing::Delayed { due } => RowState::Delayed { due: *due },
-            Standing::InWork(work) => RowState::InWork {
-                fence: work.fence,
-                by: work.by,
-                about: work.about.clone(),
-                worked: self.now.saturating_sub(work.since),
-                valid_for: (!self.is_vouched_for(work.by))
-                    .then(|| work.ends.saturating_sub(self.head.clock)),
-            },
-            Standing::Dead { at } => RowState::Dead { at: *at },
-        }
+        let payload = self.state.payload(item.id)?;
+        let valid_for = self.valid_for(&item);
+        Ok(ItemRow::of(item, self.now, valid_for, payload))
     }
 }
 
