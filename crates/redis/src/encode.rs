@@ -11,7 +11,7 @@ use super::script::Script;
 /// Fences that clients claim to have seen are believed up to this number, as the ledger does.
 const MOST_FENCE_SEEN: u64 = 1 << 52;
 
-// The options with which the argument of a name starts.
+// The options with which an argument starts.
 const ALWAYS: u8 = 64;
 const IN_CLUSTER: u8 = 2;
 /// The hash slot is on its way to the node, which does not know yet who listens.
@@ -26,6 +26,14 @@ pub(crate) struct Setting {
     pub(crate) is_in_cluster: bool,
     /// The clock, if a test sets it.
     pub(crate) now: Option<u64>,
+}
+
+impl Setting {
+    /// The options with which an argument about a name or a queue starts.
+    pub(crate) fn options(self) -> u8 {
+        let cluster = if self.is_in_cluster { IN_CLUSTER } else { 0 };
+        ALWAYS | cluster | if self.now.is_some() { HAS_TIME } else { 0 }
+    }
 }
 
 /// The rows that a page of an inspection still has to have.
@@ -140,10 +148,7 @@ struct Writer(Vec<u8>);
 impl Writer {
     fn start(inbox: Option<Inbox>, fence_seen: u64, setting: Setting) -> Self {
         let mut out = Self(Vec::with_capacity(512));
-        let mut options = ALWAYS;
-        options |= if setting.is_in_cluster { IN_CLUSTER } else { 0 };
-        options |= if setting.now.is_some() { HAS_TIME } else { 0 };
-        out.byte(options);
+        out.byte(setting.options());
         out.number(fence_seen.min(MOST_FENCE_SEEN));
         out.id(inbox.map_or(0, |inbox| inbox.0));
         out

@@ -10,8 +10,8 @@ use std::{
 pub(super) use self::hash::hash_of;
 
 macro_rules! files {
-    ($folder:literal: $($file:literal),*) => {
-        concat!($(include_str!(concat!("lua/", $folder, "/", $file, ".lua"))),*)
+    ($($file:literal),*) => {
+        concat!($(include_str!(concat!("lua/", $file, ".lua"))),*)
     };
 }
 
@@ -39,18 +39,45 @@ impl Script {
     /// The files, one after the other.
     fn files(self) -> &'static str {
         match self {
-            Self::Hot => files!("names": "layout", "guard", "ledger", "rare", "hot"),
-            Self::Admin => {
-                files!(
-                    "names": "layout", "guard", "ledger", "rare", "named", "rows", "admin", "run"
-                )
-            }
-            Self::Read => files!("names": "layout", "guard", "ledger", "rows", "read"),
-            Self::Dump => files!("names": "dump"),
-            Self::Write => files!("names": "layout", "write"),
+            Self::Hot => files!(
+                "names/layout",
+                "common",
+                "names/guard",
+                "names/ledger",
+                "names/rare",
+                "names/hot"
+            ),
+            Self::Admin => files!(
+                "names/layout",
+                "common",
+                "names/guard",
+                "names/ledger",
+                "names/rare",
+                "names/named",
+                "names/rows",
+                "names/admin",
+                "names/run"
+            ),
+            Self::Read => files!(
+                "names/layout",
+                "common",
+                "names/guard",
+                "names/ledger",
+                "names/rows",
+                "names/read"
+            ),
+            Self::Dump => files!("names/dump"),
+            Self::Write => files!("names/layout", "names/write"),
             Self::Queue => files!(
-                "queues": "layout", "begin", "general", "clients", "workers", "time", "operators",
-                "list", "run"
+                "queues/layout",
+                "common",
+                "queues/begin",
+                "queues/general",
+                "queues/workers",
+                "queues/time",
+                "queues/operators",
+                "queues/list",
+                "queues/run"
             ),
         }
     }

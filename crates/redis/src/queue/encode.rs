@@ -14,11 +14,6 @@ use seinpaal_store::{Certainty, StoreError, StoreErrorKind};
 use super::layout::{NO_LIMIT, member, ranked};
 use crate::encode::Setting;
 
-// The options with which the requests start, as those of a name.
-const ALWAYS: u8 = 64;
-const IN_CLUSTER: u8 = 2;
-const HAS_TIME: u8 = 16;
-
 /// One argument of the script.
 pub(super) enum Argument<'a> {
     Requests(Vec<u8>),
@@ -77,11 +72,7 @@ fn requests(
     bodies: impl Iterator<Item = (u8, Vec<u8>)>,
     setting: Setting,
 ) -> Result<Vec<u8>, StoreError> {
-    // A client subscribes before it sends anything, so that it misses no notification.
-    let mut options = ALWAYS;
-    options |= if setting.is_in_cluster { IN_CLUSTER } else { 0 };
-    options |= if setting.now.is_some() { HAS_TIME } else { 0 };
-    let mut out = vec![options];
+    let mut out = vec![setting.options()];
     out.extend([batch.number, batch.not_after, batch.seen].map(number).as_flattened());
     out.extend(batch.session.0.to_be_bytes());
     for (code, body) in bodies {

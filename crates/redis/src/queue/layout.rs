@@ -197,7 +197,7 @@ impl StoredQueue {
                 let Ok(()) =
                     state.put_key(&Dedupped { key: named(name_of)?, id: ItemId(id), until });
             }
-            b'h' | b'r' | b'n' => {}
+            b'h' | b'r' | b'm' => {}
             _ => return None,
         }
         Some(())

@@ -139,7 +139,7 @@ for name = 1, names do
         L.kind, L.limit, L.held, L.holders, L.waiting, L.top, L.fence, L.bound, L.due, L.remembered, L.noted, L.is_stated
       arrival = L.arrival
       if not ok then
-        refusal, is_over = L.refusal_of(got), true
+        refusal, is_over = L.refusal_of(got, L.has_written), true
       elseif task == 'finish' then
         start = got
       elseif is_request and task ~= 'serve' then

@@ -6,6 +6,7 @@
 -- file but `L`, since each captured local makes that dearer.
 
 local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
+  add_common(L)
 
   function L.refuse(code, what)
     error({ refusal = code .. ' ' .. what }, 0)
@@ -13,26 +14,6 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   function L.damaged(what)
     L.refuse('SEINPAALCORRUPT', what)
-  end
-
-  -- Turns an error that a script or Redis raised into an answer. A script that was ended by an error cannot
-  -- take back its writes, and then the state may be torn.
-  function L.refusal_of(raised)
-    local text = type(raised) == 'table' and (raised.refusal or raised.err) or tostring(raised)
-    text = string.gsub(text, '[\r\n]', ' ')
-    if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
-    if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
-    if string.find(text, 'data string too short', 1, true) then
-      text = 'SEINPAALCORRUPT a value ends too early'
-    end
-    if L.progress.has_written then
-      text = string.gsub(text, '^SEINPAALCORRUPT', 'SEINPAALTORN')
-      if string.sub(text, 1, 8) ~= 'SEINPAAL' then text = 'SEINPAALTORN ' .. text end
-    elseif string.sub(text, 1, 8) ~= 'SEINPAAL' then
-      text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$')
-        or 'SEINPAALFAILED ' .. text
-    end
-    return text
   end
 
   -- Writes what the straight path has left to be written, and does one thing.
@@ -409,7 +390,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   -- Serving. --------------------------------------------------------------------------------------------
 
   -- The most tickets that one call ends, forgets, passes over or grants.
-  L.work, L.backlog, L.notifications, L.contacts = 128, false, {}, {}
+  L.work, L.backlog, L.notifications = 128, false, {}
   L.NOBODY = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
   -- Why tickets are over.
   L.RELEASED, L.CANCELLED, L.EXPIRED, L.EVICTED, L.TOO_MANY, L.ATTACHED = 0, 1, 2, 3, 4, 5
@@ -421,40 +402,6 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     end
     L.work = L.work - 1
     return true
-  end
-
-  -- Clients. -------------------------------------------------------------------------------------
-
-  function L.channel_of(inbox)
-    local start = L.is_sharded and L.key .. ':inbox:' or string.match(L.key, '^[^{]*') .. 'inbox:'
-    return start .. string.format(string.rep('%02x', 16), string.byte(inbox, 1, 16))
-  end
-
-  -- After a fail-over or a move of the hash slot, clients have to find the new node first. So for 15
-  -- seconds no client counts as gone. The first call that misses a listener there starts that time.
-  function L.is_settling()
-    if not L.is_sharded then return false end
-    if L.settles == nil then
-      local here, home = redis.call('cluster', 'myid'), redis.call('hget', L.key, 'm')
-      local till = home and string.sub(home, 1, #here) == here and tonumber(string.sub(home, #here + 2))
-      if not till then
-        till = L.now + 15 * 1000000
-        L.home = here .. ' ' .. string.format('%.0f', till)
-      end
-      L.settles = L.now < till and till <= L.now + 15 * 1000000
-    end
-    return L.settles
-  end
-
-  -- Whether the client of a record can be reached. The one that asks is there.
-  function L.listens(record)
-    local inbox = record.inbox
-    if inbox == L.asker or L.is_moving then return true end
-    if L.contacts[inbox] == nil then
-      local count = L.is_sharded and 'shardnumsub' or 'numsub'
-      L.contacts[inbox] = redis.call('pubsub', count, L.channel_of(inbox))[2] > 0 or L.is_settling()
-    end
-    return L.contacts[inbox]
   end
 
   -- Notifies the client of a record about a ticket. A later answer of this call about the ticket
@@ -659,7 +606,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   -- Whether a waiter cannot be served at all, and then what becomes of it.
   function L.unfit(row)
     if row.permits > L.limit then return 'end' end
-    if row.record.inbox ~= L.NOBODY and not L.listens(row.record) then return 'pass' end
+    if row.record.inbox ~= L.NOBODY and not L.is_there(row.record.inbox) then return 'pass' end
   end
 
   -- Ends a waiter that could never be served, or takes one that cannot be reached out of the order of

@@ -74,7 +74,7 @@ local function add_rare(L, part)
         local lease = found[3]
         local record = lease.of or lease
         if not L.has_work() then break end
-        if record.inbox ~= L.NOBODY and L.listens(record) then
+        if record.inbox ~= L.NOBODY and L.is_there(record.inbox) then
           lease.ends_wall = L.now + math.max(lease.ends - L.clock, 1)
         else
           L.end_lease(lease)

@@ -14,9 +14,9 @@ local function execute(name, argument)
   local ok, answer = pcall(step, name, argument, progress, guard, VERSION, HEAD, HEAD_SIZE, RECORD,
     RECORD_SIZE, ROW, ROW_SIZE, add_ledger, add_rare, add_rows, add_named)
   if not ok then
-    local L = { progress = progress }
-    add_ledger(L)
-    answer = redis.error_reply(L.refusal_of(answer))
+    local L = {}
+    add_common(L)
+    answer = redis.error_reply(L.refusal_of(answer, progress.has_written))
   end
   return answer
 end

@@ -97,7 +97,10 @@ if next_at > #argument + 1 or requests > 64 then return redis.error_reply('SEINP
 local work, room = 128, 1048576
 -- The functions of the parts; payloads and notifications to send; whether work is left over; whether the call has written;
 -- why it is refused.
-local L, payloads, notifications, has_backlog, has_written, refusal = is_general and {}, nil, nil, false, false, nil
+local L, payloads, notifications, has_backlog, has_written, refusal = nil, nil, nil, false, false, nil
+if is_general then
+  L = { key = key, now = now, asker = asker, is_sharded = is_sharded, is_moving = options % 8 >= 4 }
+end
 
 -- Writes all changes, or gives the error of a command that was refused. A server without free memory refuses a write, unless
 -- the script has removed something before. Only a call that does nothing but grow the queue may be refused.

@@ -2,6 +2,7 @@
 -- parts that follow. Reads see what the call has changed.
 
 if is_general then (function()
+  add_common(L)
   members, changed, payloads, notifications = {}, {}, {}, {}
 
   -- Calls a function that may raise an error, unless there was one.
@@ -39,6 +40,16 @@ if is_general then (function()
   -- Gives the first member that begins with these letters; the header or a group counts that there is one.
   function L.first(band)
     return L.page('[' .. band, band, '1')[1] or error('SEINPAALCORRUPT something that is counted is not there', 0)
+  end
+
+  function L.notify(inbox, what)
+    notifications[#notifications + 1] = { inbox, what }
+  end
+
+  function L.publish()
+    for _, each in ipairs(notifications) do
+      redis.pcall(is_sharded and 'spublish' or 'publish', L.channel_of(each[1]), each[2] .. key)
+    end
   end
 
   -- Takes one of the ends, due jobs, calls and removals that one call may handle.

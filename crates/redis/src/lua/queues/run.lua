@@ -196,7 +196,8 @@ if is_blank and not refusal then
   if not is_new or has_written then call('unlink', key, order) end
 elseif not refusal or has_written then
   -- What a call has done before an error stays, so that the header has to follow.
-  if is_new and is_sharded then fields.n = call('cluster', 'myid') .. ' 0' end
+  if L and L.home then fields.m = L.home end
+  if is_new and is_sharded then fields.m = call('cluster', 'myid') .. ' 0' end
   local n, rare = #set, ''
   flags = (is_paused and 1 or 0) + (reopen and 2 or 0)
   if reopen or groups + idle + called + keys + shift > 0 or group_limit < NONE then
@@ -211,19 +212,11 @@ elseif not refusal or has_written then
   end
 end
 if refusal then
-  -- An error that a script or Redis raised is turned into an answer. A script cannot take back its writes, so then the state
-  -- may be torn.
-  local text = string.gsub(type(refusal) == 'table' and refusal.err or tostring(refusal), '[\r\n]', ' ')
-  if string.find(text, 'OOM', 1, true) then text = 'SEINPAALOOM the server has no memory left' end
-  if string.find(text, 'WRONGTYPE', 1, true) then text = 'SEINPAALCORRUPT the key has another type' end
-  if string.find(text, 'data string too short', 1, true) then text = 'SEINPAALCORRUPT a value ends too early' end
-  local code = string.match(text, '^SEINPAAL%u+')
-  if has_written then
-    text = 'SEINPAALTORN' .. (code and sub(text, #code + 1) or ' ' .. text)
-  elseif not code then
-    text = string.match(text, '^%-?(%u%u+ .*)$') or string.match(text, '%-(%u%u+ .*)$') or 'SEINPAALFAILED ' .. text
+  if not L then
+    L = {}
+    add_common(L)
   end
-  return redis.error_reply(text)
+  return redis.error_reply(L.refusal_of(refusal, has_written))
 end
 if notifications and notifications[1] then L.publish() end
 answers = pack('<dBd', now, has_backlog and 1 or 0, look) .. answers
