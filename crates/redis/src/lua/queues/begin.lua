@@ -85,8 +85,13 @@ while next_at <= #argument do
     if size > 5 and byte(argument, body + 5) > 3 then is_general = true end
   else
     grows = grows and code == 12
-    if code == 2 then pops = pops + 1 end
-    if code > 3 or pops > 1 or code == 2 and size > 17 and byte(argument, body + 17) % 2 == 1 then is_general = true end
+    if code == 2 and size > 17 then
+      pops = pops + 1
+      -- A pop that may wait needs the functions, unless it asks for one job and there is one for it.
+      local waits = byte(argument, body + 17) % 2 == 1
+      if waits and (byte(argument, body) > 1 or open == 0 or active >= limit or is_paused) then is_general = true end
+    end
+    if code > 3 or pops > 1 then is_general = true end
     if code > 7 then has_operators = true end
   end
 end

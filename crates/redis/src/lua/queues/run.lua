@@ -128,7 +128,7 @@ while at <= #argument and not refusal do
       -- Another job of the group may be open now.
       if changed and changed[97] then page = nil end
     end
-    if want % 2 == 1 and count < most then L.try(L.stand_in_line, most - count, want < 2 and 1 or 0) end
+    if want % 2 == 1 and count < most and not refusal then L.try(L.stand_in_line, most - count, want < 2 and 1 or 0) end
     answer = pack(POPPED, 3, count > 0 and ttl or 0, ready + delayed + active, count) .. told
     its_kept = '\3' .. string.char(count) .. deliveries
   elseif code == 3 and size == 16 then
