@@ -5,7 +5,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use seinpaal::store::{
     Store, StoreErrorKind,
     redis::{EditLua, RedisStore, TestHooks, keys::Keys, queue::layout::StoredQueue, wakeup},
@@ -21,11 +20,12 @@ use seinpaal_proto::{
 use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
 
-use super::history::{Event, Reachable, START, name};
+use super::{
+    differential::{Comparison, Ear, Ears, sorted},
+    history::{Event, Reachable, START, name},
+};
 
 const KEY: &str = "seinpaal:{a name}:q";
-/// How often a history is run again if a call had no answer, because the machine stood still.
-const MOST_REPEATED: usize = 20;
 
 /// The ledger.
 #[derive(Default)]
@@ -41,9 +41,7 @@ pub(super) struct Bench {
     _server: RedisServer,
     store: Arc<RedisStore>,
     now: Arc<AtomicU64>,
-    ears: MultiplexedConnection,
-    observer: MultiplexedConnection,
-    heard: mpsc::UnboundedReceiver<PushInfo>,
+    ears: Ears,
     /// Whether a call had no answer in time.
     is_unsure: bool,
 }
@@ -59,49 +57,15 @@ impl Bench {
         let hooks = TestHooks { now: Some(now.clone()), edit, ..TestHooks::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_with_hooks(url, Inbox(1), news, hooks).await.unwrap();
-        let (ears, _) = connect(&server).await;
-        let (mut observer, heard) = connect(&server).await;
-        observer.psubscribe("seinpaal:inbox:*").await.unwrap();
-        Self { _server: server, store, now, ears, observer, heard, is_unsure: false }
-    }
-
-    /// Runs a history on a clean server and a new ledger. Returns their first difference.
-    pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
-        for _ in 0..MOST_REPEATED {
-            self.is_unsure = false;
-            let difference = self.difference_now(history).await;
-            if difference.is_none() || !self.is_unsure {
-                return difference;
-            }
-        }
-        Some("the server does not answer".to_owned())
-    }
-
-    async fn difference_now(&mut self, history: &[Event]) -> Option<String> {
-        redis::cmd("FLUSHALL").exec_async(&mut self.observer).await.unwrap();
-        let (mut model, mut difference) = (Model::default(), None);
-        for (i, event) in history.iter().enumerate() {
-            if let Some(found) = self.compare(&mut model, event).await {
-                difference = Some(format!("at event {i}, {event:?}:\n{found}"));
-                break;
-            }
-        }
-        for inbox in model.reachable.0 {
-            self.ears.unsubscribe(channel(inbox)).await.unwrap();
-        }
-        difference
+        let ears = Ears::at(&server).await;
+        Self { _server: server, store, now, ears, is_unsure: false }
     }
 
     async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
         match event {
-            Event::Listen(inbox) => {
-                self.ears.subscribe(channel(*inbox)).await.unwrap();
-                model.reachable.0.push(*inbox);
-                None
-            }
-            Event::Hush(inbox) => {
-                self.ears.unsubscribe(channel(*inbox)).await.unwrap();
-                model.reachable.0.retain(|it| it != inbox);
+            Event::Ear(ear) => {
+                self.ears.turn(*ear).await;
+                ear.note(&mut model.reachable.0);
                 None
             }
             Event::Call { now, batch } => {
@@ -134,31 +98,29 @@ impl Bench {
         self.compare_stored(model).await
     }
 
-    /// The messages that were published before now. On one connection a message comes before a
-    /// later answer.
+    /// The notifications that were published before now.
     async fn heard(&mut self) -> Vec<Wakeup> {
-        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
-        let mut wakeups = Vec::new();
-        while let Ok(push) = self.heard.try_recv() {
-            if push.kind == PushKind::PMessage
-                && let [_, Value::BulkString(channel), Value::BulkString(message)] = &push.data[..]
-            {
-                wakeups.push(wakeup_of(channel, message));
-            }
-        }
-        sorted(wakeups)
+        let keys = Keys::new("seinpaal:").unwrap();
+        let messages = self.ears.messages().await.into_iter();
+        let wakeups = messages.map(|(inbox, message)| {
+            let wakeup = wakeup::parse_queue(&keys, inbox, &message);
+            let wakeup = wakeup.expect("a message that can be read");
+            assert_eq!(wakeup.name, name());
+            wakeup
+        });
+        sorted(wakeups.collect())
     }
 
     /// Compares all that is stored with the ledger's state.
     async fn compare_stored(&mut self, model: &Model) -> Option<String> {
         let order = format!("{KEY}:o");
         let mut read = redis::cmd("HGETALL");
-        let fields = read.arg(KEY).query_async(&mut self.observer).await.unwrap();
+        let fields = read.arg(KEY).query_async(&mut self.ears.observer).await.unwrap();
         let mut read = redis::cmd("ZRANGE");
-        let members = read.arg(&order).arg(0).arg(-1).query_async(&mut self.observer).await;
+        let members = read.arg(&order).arg(0).arg(-1).query_async(&mut self.ears.observer).await;
         let mut ends = redis::pipe();
         ends.cmd("PTTL").arg(KEY).cmd("PTTL").arg(&order);
-        let lasting: (i64, i64) = ends.query_async(&mut self.observer).await.unwrap();
+        let lasting: (i64, i64) = ends.query_async(&mut self.ears.observer).await.unwrap();
         let stored = StoredQueue { fields, order: members.unwrap() };
         let kept = match stored.state() {
             Ok(kept) => kept,
@@ -173,24 +135,27 @@ impl Bench {
         }
         stored.ends_amiss(lasting.into())
     }
+}
 
-    /// Removes events for as long as the difference stays.
-    pub(super) async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
-        let mut size = history.len() / 2;
-        while size > 0 {
-            let mut at = 0;
-            while at < history.len() {
-                let end = (at + size).min(history.len());
-                let shorter = [&history[..at], &history[end..]].concat();
-                if self.difference(&shorter).await.is_some() {
-                    history = shorter;
-                } else {
-                    at += size;
-                }
+impl Comparison<Event> for Bench {
+    async fn difference_now(&mut self, history: &[Event]) -> Option<String> {
+        self.is_unsure = false;
+        redis::cmd("FLUSHALL").exec_async(&mut self.ears.observer).await.unwrap();
+        let (mut model, mut difference) = (Model::default(), None);
+        for (i, event) in history.iter().enumerate() {
+            if let Some(found) = self.compare(&mut model, event).await {
+                difference = Some(format!("at event {i}, {event:?}:\n{found}"));
+                break;
             }
-            size /= 2;
         }
-        history
+        for inbox in model.reachable.0 {
+            self.ears.turn(Ear::Shuts(inbox)).await;
+        }
+        difference
+    }
+
+    fn is_unsure(&self) -> bool {
+        self.is_unsure
     }
 }
 
@@ -251,32 +216,4 @@ fn plain(mut replies: Replies) -> Replies {
 
 fn is_in_work(row: &ItemRow) -> bool {
     matches!(row.state, RowState::InWork { .. })
-}
-
-fn sorted(mut wakeups: Vec<Wakeup>) -> Vec<Wakeup> {
-    wakeups.sort_by_key(|wakeup| format!("{wakeup:?}"));
-    wakeups
-}
-
-fn channel(inbox: Inbox) -> String {
-    format!("seinpaal:inbox:{inbox}")
-}
-
-fn wakeup_of(channel: &[u8], message: &[u8]) -> Wakeup {
-    let inbox = std::str::from_utf8(channel).unwrap().rsplit(':').next().unwrap();
-    let keys = Keys::new("seinpaal:").unwrap();
-    let wakeup = wakeup::parse_queue(&keys, inbox.parse().unwrap(), message);
-    let wakeup = wakeup.expect("a message that can be read");
-    assert_eq!(wakeup.name, name());
-    wakeup
-}
-
-async fn connect(
-    server: &RedisServer,
-) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
-    let client = redis::Client::open(server.socket_url("?protocol=resp3")).unwrap();
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
-    let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
-    (connection, receiver)
 }

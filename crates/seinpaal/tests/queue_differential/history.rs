@@ -13,6 +13,8 @@ use seinpaal_proto::{
     time::{MILLISECOND, SECOND, UNBOUNDED},
 };
 
+use super::differential::Ear;
+
 /// The first reading of the clock.
 pub(super) const START: u64 = 1_795_000_000_000_000;
 
@@ -44,12 +46,12 @@ impl Shape {
 /// An event.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
-    /// A client subscribes to this inbox.
-    Listen(Inbox),
-    /// No client listens at this inbox any more.
-    Hush(Inbox),
+    Ear(Ear),
     /// A batch arrives at this time.
-    Call { now: u64, batch: Batch },
+    Call {
+        now: u64,
+        batch: Batch,
+    },
 }
 
 /// The clients that can be reached.
@@ -92,7 +94,8 @@ pub(super) fn draw(seed: u64, shape: Shape) -> Vec<Event> {
     let clients: Vec<_> =
         (0..rng.usize(1..=shape.most_clients)).map(|_| client(&mut rng)).collect();
     let reachable = Reachable(clients.iter().map(|it| it.inbox).collect());
-    let mut events: Vec<_> = reachable.0.iter().copied().map(Event::Listen).collect();
+    let mut events: Vec<_> =
+        reachable.0.iter().map(|inbox| Event::Ear(Ear::Opens(*inbox))).collect();
     let (state, pushed, now) = (MemoryQueue::default(), Vec::new(), START);
     let mut drawing =
         Drawing { rng, shape, clients, state, reachable, pushed, now, overtaken: 0, room: 0 };
@@ -118,17 +121,7 @@ impl Drawing {
     fn add(&mut self, events: &mut Vec<Event>) {
         if self.one_in(15) {
             let inbox = self.clients[self.rng.usize(..self.clients.len())].inbox;
-            let inboxes = &mut self.reachable.0;
-            match inboxes.iter().position(|it| *it == inbox) {
-                Some(at) => {
-                    inboxes.remove(at);
-                    events.push(Event::Hush(inbox));
-                }
-                None => {
-                    inboxes.push(inbox);
-                    events.push(Event::Listen(inbox));
-                }
-            }
+            events.push(Event::Ear(Ear::turn(inbox, &mut self.reachable.0)));
         }
         self.now = self.now.saturating_add_signed(self.step());
         let who = self.rng.usize(..self.clients.len());

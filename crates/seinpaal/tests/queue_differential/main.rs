@@ -3,12 +3,15 @@
 //! stored. A history with a difference is made as short as possible and printed.
 
 mod bench;
+#[path = "../support/differential.rs"]
+mod differential;
 mod history;
 mod mutations;
 
 use std::ops::Range;
 
 use bench::Bench;
+use differential::{Comparison, histories};
 use history::{Event, Shape};
 use seinpaal_proto::{
     Inbox, Priority,
@@ -17,35 +20,8 @@ use seinpaal_proto::{
 };
 use seinpaal_rig::RedisServer;
 
-/// As many histories as CI has time for. Set the variable to look further.
-fn histories() -> u64 {
-    std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(25)
-}
-
 async fn compare(bench: &mut Bench, seeds: Range<u64>, shape: Shape) {
-    if let Some((seed, history)) = first_different(bench, seeds, shape).await {
-        let short = bench.shorten(history).await;
-        let difference = bench.difference(&short).await.unwrap_or_default();
-        let events: Vec<_> = short.iter().map(|event| format!("{event:?}")).collect();
-        let events = events.join("\n");
-        panic!(
-            "seed {seed}, {shape:?}: the script differs from the ledger\n{events}\n{difference}"
-        );
-    }
-}
-
-async fn first_different(
-    bench: &mut Bench,
-    seeds: Range<u64>,
-    shape: Shape,
-) -> Option<(u64, Vec<Event>)> {
-    for seed in seeds {
-        let history = history::draw(seed, shape);
-        if bench.difference(&history).await.is_some() {
-            return Some((seed, history));
-        }
-    }
-    None
+    differential::compare(bench, seeds, |seed| history::draw(seed, shape)).await;
 }
 
 #[tokio::test]

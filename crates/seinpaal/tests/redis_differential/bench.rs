@@ -5,7 +5,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use redis::{AsyncConnectionConfig, PushInfo, PushKind, Value, aio::MultiplexedConnection};
 use seinpaal::store::{
     Store, StoreError, StoreErrorKind, Together,
     redis::{EditLua, RedisStore, TestHooks, keys::Keys, layout::StoredName, wakeup},
@@ -18,14 +17,15 @@ use seinpaal_proto::{
 use seinpaal_rig::RedisServer;
 use tokio::sync::mpsc;
 
-use super::history::{Event, Reachable, START, name};
+use super::{
+    differential::{Comparison, Ear, Ears, sorted},
+    history::{Event, Reachable, START, name},
+};
 
 const KEY: &str = "seinpaal:{a name}";
 const MARKER: &str = "seinpaal:guard";
 /// The length of the restart guard.
 const GUARD: u64 = 3_000_000;
-/// How often a history is run again if a call had no answer, because the machine stood still.
-const MOST_REPEATED: usize = 20;
 
 /// How the batches of a history reach the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -71,9 +71,7 @@ pub(super) struct Bench {
     store: Arc<RedisStore>,
     way: Way,
     now: Arc<AtomicU64>,
-    ears: MultiplexedConnection,
-    observer: MultiplexedConnection,
-    heard: mpsc::UnboundedReceiver<PushInfo>,
+    ears: Ears,
     is_guarded: bool,
     /// Whether a call had no answer in time.
     is_unsure: bool,
@@ -100,57 +98,20 @@ impl Bench {
         let hooks = TestHooks { now: Some(now.clone()), edit, ..TestHooks::default() };
         let (news, _) = mpsc::unbounded_channel();
         let store = RedisStore::open_with_hooks(url, Inbox(1), news, hooks).await.unwrap();
-        let (ears, _) = connect(&server).await;
-        let (mut observer, heard) = connect(&server).await;
-        observer.psubscribe("seinpaal:inbox:*").await.unwrap();
+        let ears = Ears::at(&server).await;
         let (is_guarded, is_unsure) = (guard.is_some(), false);
-        Self { server, store, way, now, ears, observer, heard, is_guarded, is_unsure }
-    }
-
-    /// Runs a history on a clean server and a new ledger. Returns their first difference.
-    pub(super) async fn difference(&mut self, history: &[Event]) -> Option<String> {
-        for _ in 0..MOST_REPEATED {
-            self.is_unsure = false;
-            let difference = self.difference_now(history).await;
-            if difference.is_none() || !self.is_unsure {
-                return difference;
-            }
-        }
-        Some("the server does not answer".to_owned())
-    }
-
-    async fn difference_now(&mut self, history: &[Event]) -> Option<String> {
-        redis::cmd("FLUSHALL").exec_async(&mut self.observer).await.unwrap();
-        self.now.store(START, Ordering::SeqCst);
-        let guard = self.is_guarded.then_some(Guard { kept: None });
-        let mut model = Model { guard, ..Model::default() };
-        let mut difference = None;
-        for (i, event) in history.iter().enumerate() {
-            if let Some(found) = self.compare(&mut model, event).await {
-                difference = Some(format!("at event {i}, {event:?}:\n{found}"));
-                break;
-            }
-        }
-        for inbox in model.reachable.inboxes {
-            self.ears.unsubscribe(channel(inbox)).await.unwrap();
-        }
-        difference
+        Self { server, store, way, now, ears, is_guarded, is_unsure }
     }
 
     async fn compare(&mut self, model: &mut Model, event: &Event) -> Option<String> {
         match event {
-            Event::Listen(inbox) => {
-                self.ears.subscribe(channel(*inbox)).await.unwrap();
-                model.reachable.inboxes.push(*inbox);
-                None
-            }
-            Event::Hush(inbox) => {
-                self.ears.unsubscribe(channel(*inbox)).await.unwrap();
-                model.reachable.inboxes.retain(|it| it != inbox);
+            Event::Ear(ear) => {
+                self.ears.turn(*ear).await;
+                ear.note(&mut model.reachable.inboxes);
                 None
             }
             Event::LoseMarker => {
-                redis::cmd("DEL").arg(MARKER).exec_async(&mut self.ears).await.unwrap();
+                redis::cmd("DEL").arg(MARKER).exec_async(&mut self.ears.listening).await.unwrap();
                 model.guard.iter_mut().for_each(|guard| guard.kept = None);
                 None
             }
@@ -227,24 +188,18 @@ impl Bench {
     async fn was_counted(&mut self, now: u64) -> bool {
         let mut read = redis::cmd("HGET");
         let kept: Option<String> =
-            read.arg(MARKER).arg("m").query_async(&mut self.observer).await.unwrap();
+            read.arg(MARKER).arg("m").query_async(&mut self.ears.observer).await.unwrap();
         kept.is_some_and(|kept| kept.ends_with(&format!(" {now}")))
     }
 
-    /// The messages about the name that were published before now. On one connection a message
-    /// comes before a later answer.
+    /// The notifications about the name that were published before now.
     async fn heard(&mut self) -> Vec<Wakeup> {
-        redis::cmd("PING").exec_async(&mut self.observer).await.unwrap();
-        let mut wakeups = Vec::new();
-        while let Ok(push) = self.heard.try_recv() {
-            if push.kind == PushKind::PMessage
-                && let [_, Value::BulkString(channel), Value::BulkString(message)] = &push.data[..]
-            {
-                wakeups.push(wakeup_of(channel, message));
-            }
-        }
-        wakeups.retain(|wakeup| wakeup.name == name());
-        sorted(wakeups)
+        let keys = Keys::new("seinpaal:").unwrap();
+        let messages = self.ears.messages().await.into_iter();
+        let wakeups = messages.map(|(inbox, message)| {
+            wakeup::parse(&keys, inbox, &message).expect("a message that can be read")
+        });
+        sorted(wakeups.filter(|wakeup| wakeup.name == name()).collect())
     }
 
     async fn stored(&mut self) -> (StoredName, [i64; 2]) {
@@ -254,7 +209,7 @@ impl Bench {
         all.cmd("PTTL").arg(KEY).cmd("PTTL").arg(&order);
         type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
         let (fields, members, left, order_left): (Pairs, Vec<Vec<u8>>, i64, i64) =
-            all.query_async(&mut self.observer).await.unwrap();
+            all.query_async(&mut self.ears.observer).await.unwrap();
         let (fields, order) = (fields.into_iter().collect(), members.into_iter().collect());
         (StoredName { fields, order }, [left, order_left])
     }
@@ -310,27 +265,37 @@ impl Bench {
 
     async fn server_time(&mut self) -> u64 {
         let (seconds, micros): (u64, u64) =
-            redis::cmd("TIME").query_async(&mut self.ears).await.unwrap();
+            redis::cmd("TIME").query_async(&mut self.ears.listening).await.unwrap();
         seconds * 1_000_000 + micros
     }
+}
 
-    /// Removes events for as long as the difference stays.
-    pub(super) async fn shorten(&mut self, mut history: Vec<Event>) -> Vec<Event> {
-        let mut size = history.len() / 2;
-        while size > 0 {
-            let mut at = 0;
-            while at < history.len() {
-                let end = (at + size).min(history.len());
-                let shorter = [&history[..at], &history[end..]].concat();
-                if self.difference(&shorter).await.is_some_and(|it| !it.contains("at most 64")) {
-                    history = shorter;
-                } else {
-                    at += size;
-                }
+impl Comparison<Event> for Bench {
+    async fn difference_now(&mut self, history: &[Event]) -> Option<String> {
+        self.is_unsure = false;
+        redis::cmd("FLUSHALL").exec_async(&mut self.ears.observer).await.unwrap();
+        self.now.store(START, Ordering::SeqCst);
+        let guard = self.is_guarded.then_some(Guard { kept: None });
+        let mut model = Model { guard, ..Model::default() };
+        let mut difference = None;
+        for (i, event) in history.iter().enumerate() {
+            if let Some(found) = self.compare(&mut model, event).await {
+                difference = Some(format!("at event {i}, {event:?}:\n{found}"));
+                break;
             }
-            size /= 2;
         }
-        history
+        for inbox in model.reachable.inboxes {
+            self.ears.turn(Ear::Shuts(inbox)).await;
+        }
+        difference
+    }
+
+    fn is_unsure(&self) -> bool {
+        self.is_unsure
+    }
+
+    fn is_possible(difference: &str) -> bool {
+        !difference.contains("at most 64")
     }
 }
 
@@ -391,29 +356,4 @@ fn plain(mut replies: Replies) -> Replies {
 
 fn is_for_all_or_none(batch: &Batch) -> bool {
     matches!(&batch.requests[..], [Request::Acquire(want)] if want.enqueue == Enqueue::No)
-}
-
-fn sorted(mut wakeups: Vec<Wakeup>) -> Vec<Wakeup> {
-    wakeups.sort_by_key(|wakeup| format!("{wakeup:?}"));
-    wakeups
-}
-
-fn channel(inbox: Inbox) -> String {
-    format!("seinpaal:inbox:{inbox}")
-}
-
-fn wakeup_of(channel: &[u8], message: &[u8]) -> Wakeup {
-    let inbox = std::str::from_utf8(channel).unwrap().rsplit(':').next().unwrap();
-    let keys = Keys::new("seinpaal:").unwrap();
-    wakeup::parse(&keys, inbox.parse().unwrap(), message).expect("a message that can be read")
-}
-
-async fn connect(
-    server: &RedisServer,
-) -> (MultiplexedConnection, mpsc::UnboundedReceiver<PushInfo>) {
-    let client = redis::Client::open(server.socket_url("?protocol=resp3")).unwrap();
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let config = AsyncConnectionConfig::new().set_push_sender(sender).set_response_timeout(None);
-    let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
-    (connection, receiver)
 }

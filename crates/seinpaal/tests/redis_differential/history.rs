@@ -14,6 +14,8 @@ use seinpaal_proto::{
     time::{SECOND, UNBOUNDED},
 };
 
+use super::differential::Ear;
+
 /// The first reading of the clock.
 pub(super) const START: u64 = 1_795_000_000_000_000;
 /// How long a place in line lasts.
@@ -42,14 +44,14 @@ impl Shape {
 /// An event.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
-    /// A client subscribes to this inbox.
-    Listen(Inbox),
-    /// No client listens at this inbox any more.
-    Hush(Inbox),
+    Ear(Ear),
     /// The server loses the marker of its restart guard, as if it had lost all its data.
     LoseMarker,
     /// The clock moves by this many microseconds, and a batch arrives.
-    Call { step: i64, batch: Batch },
+    Call {
+        step: i64,
+        batch: Batch,
+    },
 }
 
 /// The clients that can be reached, and how long the restart guard lasts.
@@ -103,7 +105,8 @@ pub(super) fn draw(seed: u64, shape: Shape) -> Vec<Event> {
     let most = if clients.len() > 10 { rng.u32(1..=100) } else { rng.u32(1..=5) };
     let reachable =
         Reachable { inboxes: clients.iter().map(|it| it.inbox).collect(), guarded_for: None };
-    let mut events: Vec<_> = reachable.inboxes.iter().copied().map(Event::Listen).collect();
+    let mut events: Vec<_> =
+        reachable.inboxes.iter().map(|inbox| Event::Ear(Ear::Opens(*inbox))).collect();
     let (state, now) = (MemoryState::default(), START);
     let mut drawing =
         Drawing { rng, shape, most, clients, state, reachable, now, who: 0, by_operator: false };
@@ -133,17 +136,7 @@ impl Drawing {
     fn add(&mut self, events: &mut Vec<Event>) {
         if self.one_in(12) {
             let inbox = self.clients[self.rng.usize(..self.clients.len())].inbox;
-            let inboxes = &mut self.reachable.inboxes;
-            match inboxes.iter().position(|it| *it == inbox) {
-                Some(at) => {
-                    inboxes.remove(at);
-                    events.push(Event::Hush(inbox));
-                }
-                None => {
-                    inboxes.push(inbox);
-                    events.push(Event::Listen(inbox));
-                }
-            }
+            events.push(Event::Ear(Ear::turn(inbox, &mut self.reachable.inboxes)));
         }
         if self.shape.is_guarded && self.one_in(40) {
             events.push(Event::LoseMarker);

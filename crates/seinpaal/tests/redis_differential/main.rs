@@ -3,43 +3,20 @@
 //! history with a difference is made as short as possible and printed.
 
 mod bench;
+#[path = "../support/differential.rs"]
+mod differential;
 mod history;
 mod mutations;
 
 use std::ops::Range;
 
 use bench::{Bench, Way};
-use history::{Event, Shape};
+use differential::histories;
+use history::Shape;
 use seinpaal_rig::RedisServer;
 
-/// As many histories as CI has time for. Set the variable to look further.
-fn histories() -> u64 {
-    std::env::var("SEINPAAL_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(25)
-}
-
 async fn compare(bench: &mut Bench, seeds: Range<u64>, shape: Shape) {
-    if let Some((seed, history, found)) = first_different(bench, seeds, shape).await {
-        let short = bench.shorten(history).await;
-        let difference = bench.difference(&short).await;
-        let difference = difference.unwrap_or_else(|| format!("only at first: {found}"));
-        panic!(
-            "seed {seed}, {shape:?}: the script differs from the ledger\n{short:#?}\n{difference}"
-        );
-    }
-}
-
-async fn first_different(
-    bench: &mut Bench,
-    seeds: Range<u64>,
-    shape: Shape,
-) -> Option<(u64, Vec<Event>, String)> {
-    for seed in seeds {
-        let history = history::draw(seed, shape);
-        if let Some(found) = bench.difference(&history).await {
-            return Some((seed, history, found));
-        }
-    }
-    None
+    differential::compare(bench, seeds, |seed| history::draw(seed, shape)).await;
 }
 
 #[tokio::test]
