@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{BadGroup, CommandGroup};
 
 /// The needs and effects of a command, in the four letters that
-/// `crates/redis/src/lua/write.lua` explains.
+/// `crates/redis/src/lua/names/write.lua` explains.
 pub type Shape = &'static str;
 
 /// The most arguments of one command: Lua passes on no more than some thousands.
