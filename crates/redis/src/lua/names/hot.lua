@@ -268,7 +268,7 @@ for name = 1, names do
                 end
               elseif inbox ~= asker then
                 refusal = 'SEINPAALARGUMENT the series is another client\'s'
-              elseif members >= 64 then
+              elseif slot and members >= 64 then
                 refusal = 'SEINPAALARGUMENT a lease has at most 64 tickets'
               end
               if ttl ~= shared_ttl then row_flags, more = 32, pack('<d', ttl) end
