@@ -6,11 +6,10 @@
 //! goes to the driver's task as usual.
 
 use std::{
-    task::{Context, Poll, Waker},
+    task::Waker,
     time::{Duration, Instant},
 };
 
-use futures_util::StreamExt;
 use seinpaal_proto::{
     session::Call,
     time::{Micros, SECOND},
@@ -121,25 +120,6 @@ impl Driver {
         self.pulse.hear(self.clock.now(), result.as_ref().err());
         self.take_done(EndedCall::Call(call.id, result));
         true
-    }
-
-    /// Polls the calls under way, and takes up to this many answers. Returns how many there were.
-    ///
-    /// `FuturesUnordered` wakes its poller each time it has polled all of its futures, even if
-    /// nothing is ready. That costs a system call. So it is polled first with a waker that does
-    /// nothing. The second time it polls only the futures that became ready in between.
-    pub(super) fn poll_under_way(&mut self, waker: &Waker, most: u32) -> u32 {
-        let mut answers = 0;
-        for waker in [Waker::noop(), waker] {
-            let context = &mut Context::from_waker(waker);
-            while answers < most
-                && let Poll::Ready(Some(done)) = self.under_way.poll_next_unpin(context)
-            {
-                self.take_done(done);
-                answers += 1;
-            }
-        }
-        answers
     }
 
     /// Returns the next timeout, or an earlier instant while the program holds something. A timer
