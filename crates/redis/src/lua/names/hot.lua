@@ -88,14 +88,120 @@ for name = 1, names do
   local mine, look, notifications = nil, -1, nil
   -- What the functions have to do next, and the start of the answer once they have ended the call.
   local L, task, start
+  -- Whether the first waiter is there, and waits for more permits than are free.
+  local stands = false
   local replies, reply, is_over = '', nil, op == nil
-  if due <= steady or waiting > 0 and held < limit or not op then
+  if due <= steady or not op then
     task = 'expire_and_grant'
+  elseif waiting > 0 and held < limit then
+    task = 'serve_first'
   end
 
   repeat
+    if task == 'serve_first' and (L or mine or guard or not front or not is_plain or options % 8 >= 4) then
+      task = 'serve'
+    end
     if refusal then
       task, is_over = nil, true
+    elseif task == 'serve_first' then
+      -- Grants to the first waiter, or finds that it is there and waits for more than is free. The functions do
+      -- the rest.
+      local member, heir = front, sub(front, 10, 21) .. '\0\0\0\0'
+      local record = texts and texts[heir]
+      if not record and heir == first_id then record = only or text end
+      if not record and heir ~= first_id then record = call('hget', key, heir) end
+      local its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest, its_members, its_listed, its_flags,
+        its_about, part_at, channel
+      local is_there = record and #record > RECORD_SIZE
+      if is_there then
+        its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest, its_members, its_listed, its_flags,
+          its_about, part_at = read(RECORD, record)
+        channel = (options % 4 >= 2 and key .. ':inbox:' or string.match(key, '^[^{]*') .. 'inbox:')
+          .. string.format(string.rep('%02x', 16), string.byte(its_inbox, 1, 16))
+        is_there = its_flags % 2 == 1
+          and (its_inbox == asker or call('pubsub', options % 4 >= 2 and 'shardnumsub' or 'numsub', channel)[2] > 0)
+      end
+      local rows_at, at_row, his_number, his_flags, his_more, his_permits, his_rank, his_slot, his_after
+      local w_ends, w_wall, w_digest, w_members, passed_over
+      local wanted = read('>I4', member, 22)
+      if is_there then
+        part_at = part_at + its_about
+        if its_flags >= 2 then part_at = part_at + 2 + read('<I2', record, part_at) end
+        w_ends, w_wall, w_digest, w_members, passed_over, rows_at = read('<dddBB', record, part_at)
+        at_row = rows_at
+        while at_row <= #record do
+          his_number, his_flags, his_more, his_permits, his_rank, his_slot, his_after = read(ROW, record, at_row)
+          if his_number == wanted and his_flags % 16 < 4 then break end
+          his_permits, at_row = nil, his_after + his_more
+        end
+      end
+      -- The slots: above all that are held, or those that this call has freed, if no others are free.
+      local slot
+      if his_permits and his_permits <= limit - held and (his_flags == 1 or his_flags == 65) and its_members < 64 then
+        if held == top then
+          slot = top
+        elseif free and not free[2] and held + his_permits == top then
+          local _, low, high = read('>c1I8I8', free[1])
+          if high - low + 1 == his_permits then slot = low end
+        end
+      end
+      if slot then
+        local margin = read('<d', record, his_after)
+        fence = fence < now and now or fence + 1
+        local mixed = (wanted * 69069 + read('>I3', heir, 10)) % 16777216
+        mixed = mixed * (mixed * mixed % 16777216)
+        its_digest = (its_digest + mixed) % 281474976710656
+        if its_members == 0 then
+          -- It has not been heard from since it last renewed its place, so its lease ends no later
+          -- than the place would have (rule 8).
+          its_ends, its_wall = clock + its_ttl, now + its_ttl
+          if w_ends < its_ends then its_ends = w_ends end
+          if w_wall < its_wall then its_wall = w_wall end
+          local first_end = steady + math.min(its_ends - clock, its_wall - now)
+          if first_end < its_listed then
+            adds = adds or {}
+            adds[#adds + 1], adds[#adds + 2] = '0', pack('>c1I8c16', 'e', first_end, heir)
+            removes = removes or {}
+            removes[#removes + 1] = pack('>c1I8c16', 'e', its_listed, heir)
+            its_listed = first_end
+            if first_end < due then due = first_end end
+          end
+        end
+        if wanted > its_last then its_last = wanted end
+        if clock + its_ttl > its_till then its_till = clock + its_ttl end
+        if its_till > remembered then remembered = its_till end
+        if margin < bound then bound = margin end
+        local part = ''
+        if w_members > 1 then
+          part = pack('<dddBB', w_ends, w_wall, (w_digest - mixed) % 281474976710656, w_members - 1, passed_over)
+        end
+        record = pack(RECORD, its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest,
+          its_members + 1, its_listed, its_flags - (w_members > 1 and 0 or 1), its_about)
+          .. sub(record, RECORD_SIZE + 1, part_at - 1) .. part .. sub(record, rows_at, at_row - 1)
+          .. sub(record, his_after + his_more)
+          .. pack(ROW, wanted, his_flags - 1, his_more - 9, his_permits, fence, slot)
+          .. sub(record, his_after + 9, his_after + his_more - 1)
+        if heir ~= first_id or texts and texts[heir] then
+          texts = texts or {}
+          texts[heir] = record
+        else
+          only = record
+        end
+        call('zrem', order, member)
+        has_written, waiting, holders, held = true, waiting - 1, holders + 1, held + his_permits
+        notifications = notifications or {}
+        notifications[#notifications + 1] = channel
+        notifications[#notifications + 1] = sub(member, 10) .. 'g'
+          .. pack('<dI4I2I4I4', fence, limit, 1, slot, slot + his_permits - 1) .. key
+        front = waiting > 0 and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1] or nil
+        if slot == top then top = top + his_permits else free = nil end
+        if waiting == 0 or held >= limit then task = nil end
+      elseif his_permits and his_permits <= limit and his_permits > limit - held then
+        stands, task = true, nil
+      else
+        task = 'serve'
+      end
+      if not task and not reply then task = 'skip' end
     elseif task then
       -- Hands over to the functions, and takes the header back.
       local is_request = task ~= 'finish' and task ~= 'expire_and_grant'
@@ -145,8 +251,8 @@ for name = 1, names do
       elseif is_request and task ~= 'serve' then
         reply = got
       end
-      task = nil
-      if not is_request and not is_over then task = 'skip' end
+      task, stands = nil, false
+      if not reply and not is_over then task = 'skip' end
     else
       if not in_hand then
         -- Takes a record up: as it came with the header, as it was put away, as the functions have it, or
@@ -208,7 +314,7 @@ for name = 1, names do
           elseif permits > in_force and in_force > 0 then
             reply = pack('<BI4I4', 6, permits, in_force)
           elseif not is_plain or wants > 0 or guard and guard(now) > 0
-              or waiting > 0 and (held < limit or rule == 3 or in_force ~= limit or most < 0) then
+              or waiting > 0 and (held < limit and not stands or rule == 3 or in_force ~= limit) then
             task = 'want'
           else
             -- A limit that is set, or is the first one, stays stated even if this request is refused.
@@ -222,9 +328,11 @@ for name = 1, names do
               end
             end
             local slot = top
-            if permits > in_force - held then
+            if permits > in_force - held or stands then
               slot = nil
-              if most < 0 then reply = pack('<BBI4I4I4B', 3, 1, in_force, held, waiting, 0) end
+              if most < 0 or waiting >= most then
+                reply = pack('<BBI4I4I4B', 3, most < 0 and 1 or 2, in_force, held, waiting, 0)
+              end
             elseif held == top then
               top = top + permits
             else
@@ -244,7 +352,7 @@ for name = 1, names do
             end
             if reply then
               -- Refused.
-            elseif not slot and (held < in_force or waiting >= most or #tail >= first_row and (inbox ~= asker
+            elseif not slot and (held < in_force and not stands or #tail >= first_row and (inbox ~= asker
                 or record_flags % 2 == 1) or priority > 100 or priority < -100
                 or front and 1000000000 + math.max(arrival + 1, clock) - priority * 10000000 <= read('>I8', front, 2)) then
               -- There are slots in several pieces, waiters that cannot be reached may stand before it, it is
@@ -364,83 +472,7 @@ for name = 1, names do
             end
           end
           reply = '\14\0\0\0\0'
-          if waiting > 0 then
-            -- Grants to the first waiter, if nothing about it is unusual. The functions do the rest.
-            task = 'serve'
-            local member = is_plain and not guard and not mine and front
-            local heir = member and sub(member, 10, 21) .. '\0\0\0\0'
-            local record = heir and heir ~= own and not L and not (texts and texts[heir])
-              and (heir ~= first_id or not only) and call('hget', key, heir)
-            if record and #record > RECORD_SIZE then
-              local its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest, its_members, its_listed,
-                its_flags, its_about, part_at = read(RECORD, record)
-              part_at = part_at + its_about
-              if its_flags >= 2 then part_at = part_at + 2 + read('<I2', record, part_at) end
-              local channel = (options % 4 >= 2 and key .. ':inbox:' or string.match(key, '^[^{]*') .. 'inbox:')
-                .. string.format(string.rep('%02x', 16), string.byte(its_inbox, 1, 16))
-              local is_there = its_flags % 2 == 1 and its_inbox ~= asker and options % 8 < 4 and its_members < 64
-                and call('pubsub', options % 4 >= 2 and 'shardnumsub' or 'numsub', channel)[2] > 0
-              if is_there then
-                local w_ends, w_wall, w_digest, w_members, passed_over, rows_at = read('<dddBB', record, part_at)
-                local wanted, at_row = read('>I4', member, 22), rows_at
-                local his_number, his_flags, his_more, his_permits, rank, _, his_after
-                repeat
-                  his_number, his_flags, his_more, his_permits, rank, _, his_after = read(ROW, record, at_row)
-                  if his_number == wanted and his_flags % 16 < 4 then break end
-                  at_row = his_after + his_more
-                until false
-                -- Slots that are free at the top, in one piece.
-                if (his_flags == 1 or his_flags == 65) and his_permits <= limit - held and held == top and not free then
-                  local margin = read('<d', record, his_after)
-                  fence = fence < now and now or fence + 1
-                  local mixed = (wanted * 69069 + read('>I3', heir, 10)) % 16777216
-                  mixed = mixed * (mixed * mixed % 16777216)
-                  its_digest = (its_digest + mixed) % 281474976710656
-                  if its_members == 0 then
-                    -- It has not been heard from since it last renewed its place, so its lease ends no later
-                    -- than the place would have (rule 8).
-                    its_ends, its_wall = clock + its_ttl, now + its_ttl
-                    if w_ends < its_ends then its_ends = w_ends end
-                    if w_wall < its_wall then its_wall = w_wall end
-                    local first_end = steady + math.min(its_ends - clock, its_wall - now)
-                    if first_end < its_listed then
-                      adds = adds or {}
-                      adds[#adds + 1], adds[#adds + 2] = '0', pack('>c1I8c16', 'e', first_end, heir)
-                      removes = removes or {}
-                      removes[#removes + 1] = pack('>c1I8c16', 'e', its_listed, heir)
-                      its_listed = first_end
-                      if first_end < due then due = first_end end
-                    end
-                  end
-                  if wanted > its_last then its_last = wanted end
-                  if clock + its_ttl > its_till then its_till = clock + its_ttl end
-                  if its_till > remembered then remembered = its_till end
-                  if margin < bound then bound = margin end
-                  local part = ''
-                  if w_members > 1 then
-                    part = pack('<dddBB', w_ends, w_wall, (w_digest - mixed) % 281474976710656, w_members - 1, passed_over)
-                  end
-                  texts = texts or {}
-                  texts[heir] = pack(RECORD, its_inbox, its_ends, its_wall, its_ttl, its_last, its_till, its_digest,
-                    its_members + 1, its_listed, its_flags - (w_members > 1 and 0 or 1), its_about)
-                    .. sub(record, RECORD_SIZE + 1, part_at - 1) .. part .. sub(record, rows_at, at_row - 1)
-                    .. sub(record, his_after + his_more)
-                    .. pack(ROW, wanted, his_flags - 1, his_more - 9, his_permits, fence, top)
-                    .. sub(record, his_after + 9, his_after + his_more - 1)
-                  call('zrem', order, member)
-                  has_written, waiting, holders = true, waiting - 1, holders + 1
-                  notifications = notifications or {}
-                  notifications[#notifications + 1] = channel
-                  notifications[#notifications + 1] = sub(member, 10) .. 'g'
-                    .. pack('<dI4I2I4I4', fence, limit, 1, top, top + his_permits - 1) .. key
-                  front = waiting > 0 and call('zrangebylex', order, '[q', '(r', 'limit', '0', '1')[1] or nil
-                  held, top = held + his_permits, top + his_permits
-                  task = nil
-                  if waiting > 0 and held < limit then task = 'serve' end
-                end
-              end
-            end
-          end
+          if waiting > 0 then task = 'serve_first' end
         end
       elseif op == 3 then
         -- Renew all tickets of a lease, if client and server agree on which these are.
@@ -540,7 +572,7 @@ for name = 1, names do
         -- The first waiter is the sender's own, since all series of a session begin like its inbox. The sender
         -- looks again when the first lease can end.
         look = bound < 1 and 1 or bound
-        if front ~= mine or due - steady < bound or guard then task = 'finish' end
+        if due - steady < bound or guard then task = 'finish' end
       end
     end
   until is_over and not task

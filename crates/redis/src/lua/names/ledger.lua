@@ -592,10 +592,13 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
     return left == 0
   end
 
-  -- Gives the first waiter that is not passed over.
+  -- Gives the first waiter that is not passed over, as the order lists it.
+  function L.first_place()
+    return L.waiting > 0 and redis.call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1]
+  end
+
   function L.first_waiter()
-    if L.waiting == 0 then return nil end
-    local member = redis.call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1]
+    local member = L.first_place()
     if not member then return nil end
     local _, _, series, number = struct.unpack('>c1I8c12I4', member)
     local row = L.find(series, number)
@@ -677,9 +680,8 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
 
   -- Gives after how long the sender should look again, or -1 if the next waiter is not the sender's.
   function L.look_in()
-    if L.waiting == 0 or L.asker == L.NOBODY then return -1 end
-    local row = L.first_waiter()
-    if not row or row.record.inbox ~= L.asker then return -1 end
+    local place = L.asker ~= L.NOBODY and L.first_place()
+    if not place or string.sub(place, 10, 17) ~= string.sub(L.asker, 1, 8) then return -1 end
     local first, guarded = L.first_end(), L.guard and L.guard(L.now) or 0
     if guarded > 0 then first = math.min(first, guarded) end
     return math.max(math.min(first, L.bound), 1)
@@ -709,8 +711,7 @@ local function add_ledger(L, RECORD, RECORD_SIZE, ROW, ROW_SIZE)
   function L.write_header()
     local trailer = ''
     if L.waiting > 0 or L.shift > 0 or L.arrival >= L.clock then
-      local front = L.waiting > 0 and (redis.call('zrangebylex', L.order, '[q', '(r', 'limit', '0', '1')[1] or '-')
-      trailer = struct.pack('<dd', L.shift, L.arrival) .. (front or '')
+      trailer = struct.pack('<dd', L.shift, L.arrival) .. (L.waiting > 0 and (L.first_place() or '-') or '')
     end
     local flags = (L.is_paused and 1 or 0) + (L.is_pinned and 2 or 0) + (L.is_stated and 4 or 0)
       + (L.is_named and 8 or 0)
