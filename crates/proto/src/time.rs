@@ -18,9 +18,9 @@ pub const MIN_TTL: Micros = 100 * MILLISECOND;
 pub const MAX_TTL: Micros = 24 * 3600 * SECOND;
 /// The ttl of a caller that states none.
 pub const DEFAULT_TTL: Micros = 30 * SECOND;
-/// How long a waiter keeps its place without being heard from. The client renews at a third of
-/// this.
-pub const WAITER_TTL: Micros = 15 * SECOND;
+/// How long a waiter keeps its place without being heard from. The client renews at a sixth of
+/// this, so that a store that is silent for 20 s costs nobody its place.
+pub const WAITER_TTL: Micros = 30 * SECOND;
 /// If the last fence of an idle name is at most this far ahead of the store's clock, the name is
 /// kept until the clock has passed it.
 pub const LONGEST_OWED: Micros = 24 * 3600 * SECOND;
@@ -37,10 +37,10 @@ pub fn micros(duration: Duration) -> Micros {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Returns the share of a ttl that the client leaves unused: the client stops believing in a lease
-/// that long before the store ends it. The ledger's clock may advance by at most this much in one
-/// operation (docs/internals/protocol.md, "The bounded clock").
+/// Returns by how much the ledger's clock may advance in one operation while a lease of this ttl is
+/// held. The client stops believing in the lease at least that long before the store ends it
+/// (docs/internals/protocol.md, "The bounded clock").
 #[must_use]
 pub fn margin(ttl: Micros) -> Micros {
-    ttl / 4
+    SECOND.min(ttl / 4)
 }

@@ -12,7 +12,7 @@ use seinpaal_proto::session::LeaseSchedule as Micros;
 ///
 /// | ttl | [renewal](Self::renewal) | [repetition](Self::repetition) | [danger](Self::danger) | [lost](Self::lost) |
 /// |---|---|---|---|---|
-/// | 30 s | 10 s | after 1.6 s each | 14.7 s | 22.2 s |
+/// | 30 s | 3.75 s | after 1.5 s each | 21.2 s | 28.7 s |
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -21,7 +21,7 @@ use seinpaal_proto::session::LeaseSchedule as Micros;
 /// let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
 /// let schedule = seinpaal.schedule(Duration::from_secs(60));
 /// assert!(schedule.renewal() + 3 * schedule.repetition() <= schedule.danger());
-/// assert!(schedule.shortest_outage() > Duration::from_secs(9));
+/// assert!(schedule.shortest_outage() > Duration::from_secs(32));
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,8 +44,8 @@ impl Schedule {
         Duration::from_micros(self.0.renew())
     }
 
-    /// Returns after how long a renewal without an answer is repeated. Two repetitions, and the
-    /// time for an answer to the second, fit before danger.
+    /// Returns after how long a renewal without an answer is repeated, each time. At least two
+    /// repetitions, and the time for an answer to the second, fit before danger.
     #[must_use]
     pub fn repetition(&self) -> Duration {
         Duration::from_micros(self.0.repeat())
@@ -68,7 +68,7 @@ impl Schedule {
     /// silence begins.
     #[must_use]
     pub fn shortest_outage(&self) -> Duration {
-        self.danger().saturating_sub(self.renewal())
+        Duration::from_micros(self.0.outage())
     }
 
     /// Returns how long before the loss a guard should kill a process that does not stop by itself.

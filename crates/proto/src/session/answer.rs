@@ -6,6 +6,7 @@ use super::{
     desk::Desk,
     event::{AcquireRefusal, Event, Loss},
     heard::Heard,
+    renewal::PLACE_RENEWAL,
     lease::LeaseDesk,
     record::Phase,
     repetition::Repetition,
@@ -167,7 +168,7 @@ impl Session {
 
     /// Takes in that a ticket waits in line.
     fn take_place(&mut self, at: Micros, name: &Name, ticket: Ticket, waiting: u32) {
-        let due = at + self.config.waiter_ttl / 3;
+        let due = at + self.config.waiter_ttl / PLACE_RENEWAL;
         let desk = self.desk(name);
         let Some(record) = desk.records.get_mut(&ticket) else { return };
         // A wakeup with the grant may come before the answer that the ticket waits.
@@ -175,7 +176,7 @@ impl Session {
             return;
         }
         // From here on the ticket is renewed together with the other places of its series. It is
-        // first due a third of their ttl after the request.
+        // first due a part of their ttl after the request.
         record.phase = Phase::Waiting;
         let is_new = !core::mem::replace(&mut record.was_queued, true);
         desk.take_place(ticket, due);

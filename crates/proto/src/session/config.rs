@@ -26,9 +26,9 @@ pub struct SessionConfig {
 /// (docs/internals/protocol.md, "The bounded clock").
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum JumpBound {
-    /// A quarter of the ttl.
+    /// One second, but at most a quarter of the ttl.
     #[default]
-    Quarter,
+    Second,
     /// This time, but at most half of the ttl.
     Fixed(Micros),
     /// Any distance: the store's clock is trusted.
@@ -60,21 +60,20 @@ impl SessionConfig {
     /// lease ends.
     pub(crate) fn stated_margin(&self, ttl: Micros) -> Micros {
         match self.clock_bound {
-            JumpBound::Quarter => time::margin(ttl),
+            JumpBound::Second => time::margin(ttl),
             JumpBound::Fixed(bound) => bound.min(ttl / 2),
             JumpBound::Off => UNBOUNDED,
         }
     }
 
     /// Returns how long before the store the client ends a lease. This is the bound of the clock's
-    /// jumps, but at least a twentieth of the ttl, and one hundredth more for clocks that run at
-    /// different speeds.
+    /// jumps, and a hundredth of the ttl for clocks that run at different speeds.
     pub(crate) fn margin(&self, ttl: Micros) -> Micros {
         let bound = match self.clock_bound {
             JumpBound::Off => 0,
             _ => self.stated_margin(ttl),
         };
-        bound.max(ttl / 20) + ttl / 100
+        bound + ttl / 100
     }
 
     /// Returns the schedule of a lease of `ttl` while the store answers.

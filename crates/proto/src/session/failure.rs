@@ -34,8 +34,8 @@ impl Session {
         let held = desk.leases.values().filter(|lease| !lease.held.is_empty());
         // The schedule of a held lease says when its renewal is repeated at the latest.
         let most = held.map(|lease| config.schedule(lease.ttl).repeat()).min();
-        // 50 ms after the first failure, twice as long after each further one, and 2 s at most.
-        let pause = ((25 * MILLISECOND) << desk.failures.min(7)).min(2 * SECOND);
+        // 50 ms after the first failure, twice as long after each further one, and 1 s at most.
+        let pause = ((25 * MILLISECOND) << desk.failures.min(6)).min(SECOND);
         let pause = most.map_or(pause, |most| pause.min(most));
         // At least half of the pause, and the rest by chance, so that the clients of a store that
         // is back do not all come at once.

@@ -19,6 +19,9 @@ use crate::{
     time::Micros,
 };
 
+/// A place is renewed after this part of its ttl.
+pub(super) const PLACE_RENEWAL: Micros = 6;
+
 impl Session {
     /// Takes in the renewal of a whole lease.
     pub(super) fn lease_is_renewed(
@@ -167,7 +170,7 @@ impl Session {
     }
 
     pub(super) fn places_are_renewed(&mut self, at: Micros, name: &Name, lease: LeaseId) {
-        let due = at + self.config.waiter_ttl / 3;
+        let due = at + self.config.waiter_ttl / PLACE_RENEWAL;
         let places = self.desk(name).places.get_mut(&lease);
         places.into_iter().for_each(|places| places.renew_by(due));
     }

@@ -4,9 +4,9 @@
 
 use crate::time::Micros;
 
-/// The most repetitions of a renewal. A lease has no time for more between its renewal and its
+/// The most repetitions of a renewal. A lease has hardly time for more between its renewal and its
 /// loss.
-const MOST: u32 = 8;
+const MOST: u32 = 16;
 
 /// Renewals that are on their way.
 #[derive(Clone, Debug, Default)]

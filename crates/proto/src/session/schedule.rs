@@ -14,7 +14,7 @@
 
 use crate::time::{MILLISECOND, Micros};
 
-/// How many times the first renewal is sent before danger: once, and two repetitions.
+/// At least so many renewals fit before danger: the first one, and two repetitions.
 const TRIES: Micros = 3;
 /// A renewal is sent up to this part of its time early, so that clients do not keep step.
 const JITTER: Micros = 10;
@@ -45,11 +45,11 @@ impl LeaseSchedule {
         self.ttl
     }
 
-    /// Returns when the lease is renewed, at the latest: after a third of the ttl, or after nine
+    /// Returns when the lease is renewed, at the latest: after an eighth of the ttl, or after nine
     /// twentieths of the certain time if that is earlier.
     #[must_use]
     pub fn renew(&self) -> Micros {
-        (self.ttl / 3).min(self.certain / 20 * 9)
+        (self.ttl / 8).min(self.certain / 20 * 9)
     }
 
     /// Returns when the lease is renewed by a client that drew this number from 0 to 1023.
@@ -58,10 +58,18 @@ impl LeaseSchedule {
         latest - latest / JITTER * draw / 1024
     }
 
-    /// Returns how long a renewal may stay without an answer before it is repeated.
+    /// Returns how long a renewal may stay without an answer before it is repeated: a twentieth of
+    /// the ttl, or less if danger comes soon.
     #[must_use]
     pub fn repeat(&self) -> Micros {
-        (self.danger() - self.renew()) / TRIES
+        (self.ttl / 20).min((self.danger() - self.renew()) / TRIES)
+    }
+
+    /// Returns how long the store may be silent without danger to a holder, whenever the silence
+    /// begins: from just before a renewal until a repetition that is answered before danger.
+    #[must_use]
+    pub fn outage(&self) -> Micros {
+        (self.danger() - self.renew()).saturating_sub(self.repeat())
     }
 
     /// Returns when the holder is warned, so that it can stop in an orderly way.

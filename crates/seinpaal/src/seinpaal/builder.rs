@@ -181,6 +181,6 @@ fn clock_bound(url: &StoreUrl) -> JumpBound {
     match url.redis_options().and_then(|options| options.clock_bound) {
         Some(store::url::ClockBound::Off) => JumpBound::Off,
         Some(store::url::ClockBound::At(bound)) => JumpBound::Fixed(micros(bound)),
-        None => JumpBound::Quarter,
+        None => JumpBound::Second,
     }
 }

@@ -63,7 +63,7 @@ impl Session {
     /// Returns how long to wait before the next try: never longer than a delivery in hand can bear.
     pub(super) fn pause(&mut self) -> Micros {
         self.failures += 1;
-        let pause = ((25 * MILLISECOND) << self.failures.min(7)).min(2 * SECOND);
+        let pause = ((25 * MILLISECOND) << self.failures.min(6)).min(SECOND);
         let most = self.work.shortest_ttl().map(|ttl| self.config.schedule(ttl).repeat());
         let pause = most.map_or(pause, |most| pause.min(most));
         pause / 2 + pause / 2 * self.draw() / 1024

@@ -26,7 +26,7 @@ pub(super) fn ttls() -> Vec<Micros> {
 }
 
 pub(super) const BOUNDS: [JumpBound; 4] = [
-    JumpBound::Quarter,
+    JumpBound::Second,
     JumpBound::Off,
     JumpBound::Fixed(100 * MILLISECOND),
     JumpBound::Fixed(MAX_TTL), // which is cut to half of the ttl

@@ -60,27 +60,36 @@ if is_general then (function()
     end
   end
 
-  -- Forgets sessions and keys whose time is over, at most so many of each. Corrects the bounds of sessions.
+  -- Forgets sessions and keys whose time is over, at most so many of each, the first ones first. Corrects the bounds of
+  -- sessions.
   function L.forget(most)
-    local page, left = format('%d', most + 64), most
+    local page, over = format('%d', most + 64), {}
     L.flush()
     forget_at = 2 ^ 53
     for i, member in ipairs(L.page('[s', 's', page)) do
       local bound, inbox = read('>I8c16', member, 2)
-      if bound >= now or left == 0 or i == most + 64 then
+      if bound >= now or i == most + 64 then
         forget_at = min(forget_at, bound)
         break
       end
       local text = L.read('s' .. inbox) or error('SEINPAALCORRUPT a session that is listed is not there', 0)
       local number, till, _, after = read(SESSION, text)
-      L.place(member, false)
       if till < now then
-        sessions, left = sessions - 1, left - 1
-        fields['s' .. inbox] = false
+        over[#over + 1] = { till = till, bound = bound, member = member, field = 's' .. inbox }
       else
+        L.place(member, false)
         L.place('s' .. pack('>I8', till) .. inbox, true)
         fields['s' .. inbox] = pack(SESSION, number, till, till) .. sub(text, after)
         forget_at = min(forget_at, till)
+      end
+    end
+    table.sort(over, function(a, b) return a.till < b.till end)
+    for i, it in ipairs(over) do
+      if i <= most then
+        L.place(it.member, false)
+        sessions, fields[it.field] = sessions - 1, false
+      else
+        forget_at = min(forget_at, it.bound)
       end
     end
     for i, member in ipairs(L.page('[t', 't', page)) do
