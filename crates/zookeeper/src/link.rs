@@ -11,7 +11,7 @@ use super::{error, paths::Paths, time::LeaderTime};
 use seinpaal_store::{Certainty, StoreError, url::ZookeeperUrl};
 
 /// The session time-out to ask for.
-const SESSION: Duration = Duration::from_secs(15);
+const SESSION: Duration = Duration::from_secs(40);
 /// How long connecting may take if the URL does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause between two tries to connect.

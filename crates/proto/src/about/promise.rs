@@ -56,7 +56,7 @@ impl RenewalPromise {
     }
 
     /// Returns how long ago the lease was renewed, if its holder would have renewed it long ago. A
-    /// renewal is due at a third of the ttl. At half of it a repetition has failed, too.
+    /// renewal is due at an eighth of the ttl. At half of it several repetitions have failed, too.
     ///
     /// A permit that was handed over has a short lease until its holder is heard from. The holder
     /// has half of the length that the lease had at the grant.

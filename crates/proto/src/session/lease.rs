@@ -56,7 +56,7 @@ impl LeaseDesk {
     /// Returns whether to renew the lease in a call that goes out now. A lease that is due soon
     /// goes along, so that all leases of a client are renewed together.
     pub(super) fn is_due(&self, now: Micros) -> bool {
-        let soon = now + self.ttl / 12;
+        let soon = now + self.ttl / 32;
         self.renewals.is_overdue(now) || self.due.is_some_and(|due| due <= soon)
     }
 

@@ -15,7 +15,7 @@ use crate::link::Link;
 use seinpaal_store::{News, Reading, StoreError};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The pause between two tries keeps a caller waiting for no longer than this.
 const LONGEST_PAUSE_OF_CALLERS: Duration = Duration::from_millis(320);
 /// How often a link is tried while a ticket waits for a wakeup. A half-open link says nothing by

@@ -156,9 +156,9 @@ fn a_renewal_as_nobody_extends_what_was_detached() {
 fn a_renewal_as_nobody_leaves_alone_what_a_client_keeps() {
     let mut world = World::limited(1);
     let Fence(fence) = world.take(1, want(1)).fence;
-    world.now += TTL / 4;
+    world.now += SECOND;
     let Reply::Tickets { valid_for, tickets } = world.renew(0, 1, &[1]) else { panic!() };
-    assert_eq!(valid_for, Some(TTL - TTL / 4), "the time that is left");
+    assert_eq!(valid_for, Some(TTL - SECOND), "the time that is left");
     assert!(matches!(&tickets[..], [TicketReply::Held { fence: f, .. }] if f.0 == fence));
     assert!(matches!(world.one(1, renew_all(1, &[1], TTL)), Reply::Renewed { .. }));
 }

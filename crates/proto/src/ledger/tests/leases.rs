@@ -58,9 +58,9 @@ fn a_place_in_the_queue_ends_with_its_own_short_lease() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, 2 * TTL));
     world.queue(2, want(2));
-    world.pass(WAITER_TTL / 2);
+    world.last(WAITER_TTL / 2);
     world.queue(3, want(3));
-    world.pass(WAITER_TTL / 2);
+    world.last(WAITER_TTL / 2);
     assert_eq!(world.waiters(), [3]);
 }
 
@@ -83,9 +83,9 @@ fn a_waiter_that_was_not_heard_from_may_ask_again_at_the_end_of_the_line() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, 4 * TTL));
     world.queue(2, want(2));
-    world.pass(WAITER_TTL / 2);
+    world.last(WAITER_TTL / 2);
     world.queue(3, want(3));
-    world.pass(WAITER_TTL / 2);
+    world.last(WAITER_TTL / 2);
     world.queue(2, want(2));
     assert_eq!(world.waiters(), [3, 2]);
 }
@@ -114,7 +114,7 @@ fn a_permit_that_is_handed_on_lasts_no_longer_than_the_place_of_the_waiter() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, TTL));
     world.queue(2, want(2));
-    world.now += 5 * SECOND;
+    world.last(5 * SECOND);
     world.release(1, 1);
     assert_eq!(world.snapshot().holders[0].valid_for, Some(WAITER_TTL - 5 * SECOND));
 }
@@ -124,13 +124,13 @@ fn a_waiter_that_stopped_costs_those_behind_it_no_more_than_its_place_lasted() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, TTL));
     world.queue(2, want(2)); // and is never heard from again
-    world.now += 5 * SECOND;
+    world.last(10 * SECOND);
     world.queue(3, want(3));
     world.release(1, 1);
     assert_eq!(world.holders(), [2]);
-    world.now += 5 * SECOND;
+    world.last(WAITER_TTL - 11 * SECOND);
     assert_eq!(world.holders(), [2]);
-    world.now += 5 * SECOND;
+    world.last(SECOND);
     assert_eq!(world.holders(), [3]);
 }
 
@@ -170,7 +170,7 @@ fn the_first_in_line_is_told_when_to_look_again() {
     let mut world = World::limited(1);
     world.take(1, lasting(1, 2 * SECOND));
     let first = world.send(2, vec![Request::Acquire(want(2))]).replies;
-    assert_eq!(first.look_in, Some(2 * SECOND));
+    assert_eq!(first.look_in, Some(SECOND), "the ledger's clock advances by a second at most");
     let second = world.send(3, vec![Request::Acquire(want(3))]).replies;
     assert_eq!(second.look_in, None);
 }

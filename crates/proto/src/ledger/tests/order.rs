@@ -112,7 +112,7 @@ fn nobody_starves_behind_a_stream_of_higher_priority() {
     while holder != 2 {
         let newcomer = 100 + turns;
         world.queue(newcomer, first_class(newcomer, 5));
-        world.now += 5 * SECOND;
+        world.last(5 * SECOND);
         world.acquire(2, first_class(2, 0));
         holder = granted(&world.release(holder, holder))[0];
         turns += 1;

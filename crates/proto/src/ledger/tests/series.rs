@@ -75,6 +75,7 @@ fn a_place_that_has_lapsed_may_be_asked_for_again_unless_it_was_overtaken() {
     world.queue(1, want_nth(2));
     until_the_place_has_lapsed(&mut world);
     world.queue(1, want_nth(1));
+    world.last(10 * SECOND);
     world.one(1, give_up(2));
     until_the_place_has_lapsed(&mut world);
     assert_eq!(world.acquire(1, want_nth(1)), over(1, Cause::Released));

@@ -103,7 +103,7 @@ impl Session {
         let ttl = self.config.waiter_ttl;
         for (&lease, places) in self.desk(name).places.iter_mut() {
             // Places that are due soon go along with other requests, which saves a call.
-            if places.due.is_none_or(|due| due > now + ttl / 12) || draft.is_full() {
+            if places.due.is_none_or(|due| due > now + ttl / 32) || draft.is_full() {
                 continue;
             }
             places.due = None;

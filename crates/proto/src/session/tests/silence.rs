@@ -38,7 +38,12 @@ fn a_connection_that_dies_without_a_word_costs_no_permit_whatever_its_ttl_and_th
             net.run_for(2 * ttl);
             assert_eq!(alarms(&net), [] as [&Event; 0], "{ttl} {moment}");
             assert!(net.holds(0, ticket), "{ttl} {moment}");
-            assert_eq!(net.overtaking(), 0, "{ttl} {moment}: all calls have ended");
+            // The next renewal may be under way just now. All others have ended.
+            let has_ended = |net: &mut Net| {
+                net.run_for(ttl / 100);
+                net.overtaking() == 0
+            };
+            assert!((0..10).any(|_| has_ended(&mut net)), "{ttl} {moment}");
         }
     }
 }
@@ -111,7 +116,7 @@ fn a_renewal_is_sent_three_times_before_danger_while_nothing_is_answered() {
         session.handle_replies(calls[2].0, calls[2].1.id, renewed());
         session.handle_replies(calls[2].0, calls[0].1.id, renewed());
         let (at, call) = next_call(&mut session);
-        assert!(at > schedule.danger() && call.overdue.is_none(), "{ttl}: {at} {call:?}");
+        assert!(at > calls[0].0 + ttl / 9 && call.overdue.is_none(), "{ttl}: {at} {call:?}");
     }
 }
 

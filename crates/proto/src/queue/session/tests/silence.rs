@@ -108,7 +108,7 @@ fn what_was_lost_in_silence_goes_back_once_the_store_is_there_again() {
     net.pop(1, want(1, ONCE, 100 * SECOND));
     net.run_for(SECOND);
     net.fate.cut_off = Some(1);
-    net.run_for(80 * SECOND);
+    net.run_for(100 * SECOND);
     assert!(net.held.is_empty());
     net.fate = Fate::default();
     net.run_for(3 * SECOND);
