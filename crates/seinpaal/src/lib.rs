@@ -27,7 +27,7 @@
 //! counts of its work.
 //!
 //! # How long a permit lasts
-//! A permit is renewed at a third of its ttl (30 s by default) for as long as it is kept. A permit
+//! A permit is renewed at an eighth of its ttl (30 s by default) for as long as it is kept. A permit
 //! that was waited for is handed over with at least two thirds of its ttl certain. So a store that
 //! falls silent at that moment does no more harm than at any other time. Without renewal a permit
 //! is first in [danger](PermitState::Danger), then [lost](PermitState::Lost), and only then free

@@ -216,10 +216,10 @@ pub(crate) struct EntryArgs {
     /// How long the lease lasts without renewal, 100ms to 24h (default: 30s, or as long as the
     /// store's restart guard allows)
     ///
-    /// The lease is renewed after a third of the ttl. A store on the network may be silent for 16 %
-    /// of the ttl at any moment without harm (30s: 4.7s, 1m: 9.4s, 10m: 94s), and for 49 % right
-    /// after a renewal. Choose a ttl about six times as long as the longest outage that CMD is to
-    /// survive. After a crash of the holder its permits stay taken for up to a ttl.
+    /// The lease is renewed after an eighth of the ttl. A store on the network may be silent for half
+    /// of the ttl at any moment without harm (30s: 15s, 2m: 66s, 1h: 33m); on ZooKeeper for 10s, or
+    /// what its session allows. Choose a ttl of twice the longest outage that CMD is to survive.
+    /// After a crash of the holder its permits stay taken for up to a ttl.
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
     /// A label, shown by `show`; repeatable
