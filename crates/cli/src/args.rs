@@ -186,8 +186,8 @@ pub(crate) enum CliCommand {
 pub(crate) struct RenewArgs {
     #[command(flatten)]
     pub(crate) which: NameAndTicket,
-    /// How long the lease lasts from now, 100ms to 24h (default: 30s, or as long as the store's
-    /// restart guard allows)
+    /// How long the lease lasts from now, 100ms to 24h (default: the ttl of the acquire, and never
+    /// less than what is left)
     #[arg(long, value_name = "DUR", value_parser = values::ttl)]
     pub(crate) ttl: Option<Duration>,
 }

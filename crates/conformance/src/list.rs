@@ -69,6 +69,7 @@ macro_rules! with_every_case {
                 the_same_attach_twice_is_one_grant [];
                 of_two_that_attach_the_later_has_it_and_a_late_copy_takes_nothing_back [];
                 a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching [];
+                a_renewal_without_a_ttl_lasts_for_that_of_the_acquire_and_shortens_nothing [];
                 an_attach_that_is_given_up_before_it_arrives_changes_nothing [];
                 a_renewal_as_nobody_leaves_alone_what_a_client_keeps [];
                 a_holder_whose_ticket_somebody_gives_back_is_told [];

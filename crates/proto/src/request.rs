@@ -193,9 +193,10 @@ pub enum Enqueue {
 pub struct Renew {
     /// The lease to renew.
     pub lease: LeaseId,
-    /// The lease's length from now on.
+    /// The lease's length from now on. With 0 it is the ttl with which the tickets were acquired,
+    /// the longest of them, and an end that is later stays. That is for [`Whom::Tickets`].
     pub ttl: Micros,
-    /// As in [`Acquire::margin`].
+    /// As in [`Acquire::margin`]. With a ttl of 0 the ledger uses the default of the ttl in force.
     pub margin: Micros,
     /// The tickets under the lease.
     pub whom: Whom,

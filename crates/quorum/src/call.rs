@@ -214,7 +214,7 @@ impl Quorum {
         let ttl = open.iter().filter_map(|item| match &item.matter {
             Matter::Take(ballot) => Some(ballot.want.ttl),
             Matter::Attach(transfer) => Some(transfer.want.ttl),
-            Matter::Plain(Request::Renew(renew)) => Some(renew.ttl),
+            Matter::Plain(Request::Renew(renew)) if renew.ttl > 0 => Some(renew.ttl),
             _ => None,
         });
         Duration::from_micros(ttl.min().unwrap_or(Micros::MAX) / 5)

@@ -248,7 +248,7 @@ impl Writer {
                 3
             }
             Whom::Tickets(tickets) => match tickets.as_slice() {
-                [ticket] if ticket.lease() == renew.lease => {
+                [ticket] if ticket.lease() == renew.lease && renew.ttl > 0 => {
                     self.ticket(*ticket);
                     self.number(renew.ttl);
                     self.number(renew.margin);

@@ -23,7 +23,7 @@ const ORDERS: usize = 8;
 pub(crate) struct Deliveries(Arc<Mutex<HashMap<String, mpsc::Sender<FinishOrder>>>>);
 
 enum FinishOrder {
-    Renew(Duration, oneshot::Sender<()>),
+    Renew(Option<Duration>, oneshot::Sender<()>),
     Finish(FinishHow, oneshot::Sender<Result<(), FinishError>>),
 }
 
@@ -41,7 +41,7 @@ impl Deliveries {
         let word = word();
         let (orders, read) = mpsc::channel(ORDERS);
         self.all().insert(word.clone(), orders);
-        tokio::spawn(hold(self.clone(), word.clone(), item, Instant::now() + ttl, read));
+        tokio::spawn(hold(self.clone(), word.clone(), item, ttl, read));
         word
     }
 
@@ -64,7 +64,12 @@ impl Deliveries {
         replied.await.map_err(|_| gone())
     }
 
-    pub(crate) async fn renew(&self, word: &str, ttl: Duration) -> Result<StatusCode, Problem> {
+    /// Holds an item for `ttl` from now, or for the time that was asked for at first.
+    pub(crate) async fn renew(
+        &self,
+        word: &str,
+        ttl: Option<Duration>,
+    ) -> Result<StatusCode, Problem> {
         self.order(word, |reply| FinishOrder::Renew(ttl, reply)).await?;
         Ok(StatusCode::NO_CONTENT)
     }
@@ -93,10 +98,10 @@ async fn hold(
     all: Deliveries,
     word: String,
     item: Item,
-    until: Instant,
+    ttl: Duration,
     mut orders: mpsc::Receiver<FinishOrder>,
 ) {
-    let finish = next_finish(&item, until, &mut orders).await;
+    let finish = next_finish(&item, ttl, &mut orders).await;
     // The delivery is removed before the store hears of its end, so that a second order for it is
     // refused.
     all.all().remove(&word);
@@ -120,9 +125,10 @@ type Finish = (FinishHow, oneshot::Sender<Result<(), FinishError>>);
 /// Waits for the order to finish. `None`: the time is over, or the item is lost.
 async fn next_finish(
     item: &Item,
-    mut until: Instant,
+    first: Duration,
     orders: &mut mpsc::Receiver<FinishOrder>,
 ) -> Option<Finish> {
+    let mut until = Instant::now() + first;
     loop {
         let order = tokio::select! {
             // Another worker may have the item now, so this one must not finish it.
@@ -133,7 +139,7 @@ async fn next_finish(
             FinishOrder::Finish(how, reply) => return Some((how, reply)),
             FinishOrder::Renew(ttl, reply) => {
                 // A renewal never shortens the time.
-                until = until.max(Instant::now() + ttl);
+                until = until.max(Instant::now() + ttl.unwrap_or(first));
                 let _ = reply.send(());
             }
         }

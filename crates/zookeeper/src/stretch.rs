@@ -1,7 +1,7 @@
 //! Stretches leases that end with the session, so that most renewals need no write.
 //!
 //! Seinpaal's session cuts its ttls to the time that the ZooKeeper session is sure to last, and
-//! renews at a third of that. Such a lease is written for longer than the client asked, since it
+//! renews at an eighth of that. Such a lease is written for longer than the client asked, since it
 //! ends with its client's inbox in any case. A renewal that finds enough of it left does not write
 //! to the name, to which others want to write. It asks for the time, which takes a quorum, and then
 //! reads. The client is never told a longer time than it asked for.

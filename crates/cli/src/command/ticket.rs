@@ -18,11 +18,10 @@ use crate::{
 pub(super) fn renew(global: &Global, args: &RenewArgs, voice: Voice) -> Result<Exit, Failure> {
     let NameAndTicket { name, ticket } = &args.which;
     let choice = settings::choose(global)?;
-    let ttl = choice.ttl(args.ttl);
     let (ticket, valid_for) = ask_at(&choice, voice, "seinpaal renew", name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(name);
         let ticket = find(&semaphore, ticket).await?;
-        Ok((ticket, semaphore.renew_ticket(ticket, ttl).await?))
+        Ok((ticket, semaphore.renew_ticket(ticket, args.ttl).await?))
     })?;
     if global.json {
         let valid_for_ms = valid_for.map(|left| left.as_millis());

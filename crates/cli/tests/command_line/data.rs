@@ -16,11 +16,25 @@ fn acquire_prints_a_ticket_that_outlives_it_until_released() {
         assert_eq!(world.seinpaal(&["acquire", "a", "-n"]).code, 75);
         let done = world.seinpaal(&["renew", "a", ticket, "--ttl", "1h"]);
         assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (0, "", ""));
-        assert!(world.show("a")["holders"][0]["valid_for_ms"].as_u64().unwrap() > 3_500_000);
+        let left = || world.show("a")["holders"][0]["valid_for_ms"].as_u64().unwrap();
+        assert!(left() > 3_500_000);
+        assert_eq!(world.seinpaal(&["renew", "a", ticket]).code, 0);
+        assert!(left() > 3_500_000, "it shortens nothing unless asked to");
+        assert_eq!(world.seinpaal(&["renew", "a", ticket, "--ttl", "1m"]).code, 0);
+        assert!(left() <= 60_000);
         assert_eq!(world.seinpaal(&["release", "a", ticket]).code, 0);
         assert_eq!(world.show("a")["permits_held"], 0);
         assert_eq!(world.seinpaal(&["release", "a", ticket]).code, 122);
         assert_eq!(world.seinpaal(&["renew", "a", ticket]).code, 122);
+    }
+}
+
+#[test]
+fn a_renewal_without_a_ttl_uses_that_of_the_acquire() {
+    for world in [World::embedded(), World::redis()] {
+        let ticket = world.seinpaal(&["acquire", "a", "--ttl", "1h"]).out;
+        assert_eq!(world.seinpaal(&["renew", "a", ticket.trim()]).code, 0);
+        assert!(world.show("a")["holders"][0]["valid_for_ms"].as_u64().unwrap() > 3_500_000);
     }
 }
 

@@ -1,4 +1,7 @@
-use seinpaal_proto::{Cause, Reply, Request, TicketReply, What};
+use seinpaal_proto::{
+    Acquire, Cause, Fence, LeaseId, Renew, Reply, Request, TicketReply, What, Whom,
+    time::{Micros, SECOND, UNBOUNDED},
+};
 
 use crate::{
     CaseStage,
@@ -102,6 +105,27 @@ pub async fn a_detached_permit_outlives_its_client_and_is_taken_up_by_attaching(
     assert_eq!(taker.holders().await, [a]);
     let after = granted(taker.one(attach(a, lease())).await);
     assert!(after.fence > before.fence, "{after:?} after {before:?}");
+}
+
+/// The lease is renewed as nobody, as `seinpaal renew` does.
+pub async fn a_renewal_without_a_ttl_lasts_for_that_of_the_acquire_and_shortens_nothing(
+    stage: &CaseStage,
+) {
+    const LONG: Micros = 12 * SECOND;
+    let client = stage.client().await;
+    let [a] = tickets();
+    client.take(&Acquire { ttl: LONG, ..want(a) }).await;
+    let detach = Request::Detach { ticket: a, fence: Fence(UNBOUNDED), ttl: LONG, margin: SECOND };
+    client.one(detach).await;
+    let (lease, whom) = (LeaseId::from(a), Whom::Tickets(vec![a]));
+    let renew = |ttl| Request::Renew(Renew { lease, ttl, margin: SECOND, whom: whom.clone() });
+    for (ttl, at_least) in [(0, LONG), (2 * LONG, 2 * LONG), (0, LONG + LONG / 2)] {
+        let Reply::Tickets { valid_for: Some(left), .. } = client.anonymously(renew(ttl)).await
+        else {
+            panic!("a lease without a client has an end")
+        };
+        assert!((at_least..=2 * LONG).contains(&left), "{ttl}: {left}");
+    }
 }
 
 pub async fn an_attach_that_is_given_up_before_it_arrives_changes_nothing(stage: &CaseStage) {

@@ -8,7 +8,7 @@ use crate::{
     reply::{Cause, Reply, TicketReply},
     request::{Renew, Whom},
     state::{Entry, Lease, Standing, State},
-    time::Micros,
+    time::{Micros, margin as margin_of},
 };
 
 /// The result of a renewal by ticket, as far as it concerns held tickets.
@@ -18,6 +18,8 @@ struct FoundHeld {
     is_moved: bool,
     /// The shortest time for which a ticket of another client is still held.
     least_kept: Option<Option<Micros>>,
+    /// The longest ttl with which a ticket of the sender's was acquired.
+    ttl: Micros,
 }
 
 /// Returns the shorter of two times; `None` is a time without end.
@@ -45,22 +47,27 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return Ok(Reply::Differs);
         }
         self.extend(lease, renew.ttl, renew.margin, self.asker)?;
-        Ok(Reply::Renewed { valid_for: self.renewed_for(renew) })
+        Ok(Reply::Renewed { valid_for: self.renewed_for(renew.ttl) })
     }
 
     /// Renews held tickets by name, and moves them under the lease of the renewal.
     fn renew_tickets(&mut self, renew: &Renew, tickets: &[Ticket]) -> Result<Reply, S::Error> {
         let mut replies = Vec::with_capacity(tickets.len());
         let mut held = FoundHeld::default();
+        let (mut ttl, mut margin) = (renew.ttl, renew.margin);
         for ticket in tickets {
             replies.push(self.renew_ticket(renew, *ticket, &mut held)?);
         }
         if held.is_moved
             && let Some(lease) = self.state.lease(renew.lease)?
         {
-            self.extend(lease, renew.ttl, renew.margin, self.asker)?;
+            if renew.ttl == 0 {
+                (ttl, margin) = (held.ttl, margin_of(held.ttl));
+                ttl = ttl.max(lease.ends.saturating_sub(self.head.clock));
+            }
+            self.extend(lease, ttl, margin, self.asker)?;
         }
-        let renewed = self.renewed_for(renew);
+        let renewed = self.renewed_for(ttl);
         let least = if held.is_moved { renewed } else { None };
         // The answer must not promise more than the time left of a ticket that another client
         // keeps.
@@ -86,7 +93,12 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         };
         if entry.inbox == self.asker {
             held.is_moved = true;
-            self.move_under(entry, renew.lease, self.asker, renew.ttl, renew.margin)?;
+            held.ttl = held.ttl.max(entry.ttl);
+            let (ttl, margin) = match renew.ttl {
+                0 => (entry.ttl, margin_of(entry.ttl)),
+                ttl => (ttl, renew.margin),
+            };
+            self.move_under(entry, renew.lease, self.asker, ttl, margin)?;
         } else if self.asker.is_some() {
             return Ok(TicketReply::Ended(Cause::Attached));
         } else {
@@ -134,9 +146,9 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
         self.state.put_lease(&lease)
     }
 
-    fn renewed_for(&mut self, renew: &Renew) -> Option<Micros> {
+    fn renewed_for(&mut self, ttl: Micros) -> Option<Micros> {
         let asker = self.asker;
-        (!self.is_vouched_for(asker)).then_some(renew.ttl)
+        (!self.is_vouched_for(asker)).then_some(ttl)
     }
 
     /// Returns whether the kernel vouches for this client, so that its leases last as long as its

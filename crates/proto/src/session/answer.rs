@@ -6,9 +6,9 @@ use super::{
     desk::Desk,
     event::{AcquireRefusal, Event, Loss},
     heard::Heard,
-    renewal::PLACE_RENEWAL,
     lease::LeaseDesk,
     record::Phase,
+    renewal::PLACE_RENEWAL,
     repetition::Repetition,
     sent::{BatchPart, Sent},
 };

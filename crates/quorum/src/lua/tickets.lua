@@ -12,15 +12,22 @@ local function renew_lease(lease, renew, members, digest)
   return words('renewed', renew.ttl)
 end
 
--- Renews a ticket under the lease of the request. An operator changes nothing, and learns for how
+-- The clock's bound that a lease of this ttl needs.
+local function margin_of(ttl)
+  return min(1000000, floor(ttl / 4))
+end
+
+-- Renews a ticket under the lease of the request, with a ttl of 0 by the ttl with which it was acquired. An operator changes nothing, and learns for how
 -- long the ticket is kept.
 local function renew_ticket(id, renew)
   local ticket = get('t', id)
   if not ticket then return cause_of(id) or 'unknown' end
   if not ticket.fence then return 'waiting' end
   if ticket.inbox == me then
-    move_under(ticket, renew.lease, renew.ttl, renew.margin, me)
-    renew.is_extended = true
+    local ttl, margin = renew.ttl, renew.margin
+    if ttl == 0 then ttl, margin = ticket.ttl, margin_of(ticket.ttl) end
+    renew.own, renew.is_extended = max(renew.own, ticket.ttl), true
+    move_under(ticket, renew.lease, ttl, margin, me)
   elseif me then
     return 'attached'
   else
@@ -33,8 +40,8 @@ end
 local function renew_line(text)
   local id, ttl, margin, whom, rest = match(text, '^(%S+) (%S+) (%S+) (%a+)(.*)$')
   local renew = {
-    lease = id_of(id, 'the lease'), ttl = ttl_of(ttl, 'ttl'),
-    margin = number(margin, 0, UNBOUNDED, 'the margin'), left = UNBOUNDED,
+    lease = id_of(id, 'the lease'), ttl = ttl == '0' and 0 or ttl_of(ttl, 'ttl'),
+    margin = number(margin, 0, UNBOUNDED, 'the margin'), left = UNBOUNDED, own = 0,
   }
   local members, digest = match(rest, '^ (%S+) (%S+)$')
   if whom == 'all' then
@@ -48,7 +55,13 @@ local function renew_line(text)
   if whom ~= 'tickets' or #found > MOST_TICKETS then
     refuse('SEINPAALARGUMENT', 'renew cannot be read')
   end
-  if renew.is_extended then extend(lease_of(id), renew.ttl, renew.margin, me) end
+  if renew.is_extended then
+    local lease = lease_of(id)
+    if renew.ttl == 0 then
+      renew.ttl, renew.margin = max(renew.own, lease.ends - head.clock), margin_of(renew.own)
+    end
+    extend(lease, renew.ttl, renew.margin, me)
+  end
   if renew.is_extended or renew.left == UNBOUNDED then renew.left = min(renew.left, renew.ttl) end
   return words('tickets', renew.left, table.concat(found, ' '))
 end

@@ -36,8 +36,9 @@ impl Semaphore {
         }
     }
 
-    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. Returns how long
-    /// the lease lasts. `None` means for as long as the process of its holder lives.
+    /// Extends the lease of a detached ticket to `ttl` (100 ms to 24 h) from now. With `None` it
+    /// lasts for the ttl of the acquire from now, and never ends sooner than it would have. Returns
+    /// how long the lease lasts: `None` means for as long as the process of its holder lives.
     ///
     /// # Cancel safety
     /// As [`set_limit`](Self::set_limit).
@@ -62,9 +63,9 @@ impl Semaphore {
     pub async fn renew_ticket(
         &self,
         ticket: Ticket,
-        ttl: Duration,
+        ttl: impl Into<Option<Duration>>,
     ) -> Result<Option<Duration>, AdminError> {
-        let ttl = self.options.seinpaal.checked_ttl(ttl)?;
+        let ttl = ttl.into().map_or(Ok(0), |ttl| self.options.seinpaal.checked_ttl(ttl))?;
         let whom = Whom::Tickets(vec![ticket]);
         let renew = Renew { lease: LeaseId::from(ticket), ttl, margin: time::margin(ttl), whom };
         let reply = self.ask(Request::Renew(renew), true).await?;

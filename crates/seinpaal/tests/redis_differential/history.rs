@@ -375,6 +375,7 @@ impl Drawing {
                 }
             }
         }
+        let ttl = if self.one_in(4) { 0 } else { ttl };
         Request::Renew(Renew { lease, ttl, margin: ttl / 4, whom: Whom::Tickets(tickets) })
     }
 

@@ -16,7 +16,7 @@ use super::{
     address::{Keyed, OfName},
     body::{Body, FromPath, User, duration},
     names::place,
-    permits::{DELAYS, RenewBody, WAITS},
+    permits::{DELAYS, RenewBody, TTL, WAITS},
     queues::queue,
 };
 use crate::{json_text::JsonText, problem::Problem, shared::HandlerState};
@@ -254,7 +254,7 @@ pub(super) async fn pop(
 ) -> Result<Response, Problem> {
     let _place = place(&inner)?;
     let (what, popping) = (format!("pop {name}"), pop.items(&inner, &name));
-    let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?;
+    let ttl = RenewBody { ttl_ms: pop.ttl_ms }.ttl()?.unwrap_or(TTL);
     let holder = Arc::clone(&inner);
     let held = |items| async move { hold(&holder, items, ttl) };
     let popped = inner.answers.once(visitor.token, &headers, what, &pop, popping, held).await?;

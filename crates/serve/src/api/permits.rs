@@ -27,7 +27,7 @@ pub(super) const DELAYS: RangeInclusive<Duration> = Duration::ZERO..=Duration::f
 /// The bounds of the length of a lease.
 pub(super) const TTLS: RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(86_400);
-const TTL_MS: u64 = 30_000;
+pub(super) const TTL: Duration = Duration::from_secs(30);
 
 /// The permits to take, and the way to take them.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
@@ -177,7 +177,7 @@ impl AcquireBody {
     ) -> Result<Permit, Problem> {
         Name::new(name).map_err(Problem::bad)?;
         let wait = duration("wait_ms", self.wait_ms, WAITS)?;
-        let ttl = duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)?;
+        let ttl = self.ttl_ms.map_or(Ok(TTL), |ttl_ms| duration("ttl_ms", ttl_ms, TTLS))?;
         // With no time to wait, the request never stands in line.
         if wait.is_zero() {
             let mut request = self.tried(inner, name)?.ttl(ttl);
@@ -253,15 +253,15 @@ impl AcquireBody {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RenewBody {
-    /// How long the lease lasts from now, in milliseconds: 100 to a day. It never ends sooner than
-    /// it would have without this request. Default: 30 000.
+    /// How long the lease lasts from now, in milliseconds: 100 to a day. Without it the lease lasts
+    /// for the ttl of the acquire, and never ends sooner than it would have without this request.
     #[schema(minimum = 100, maximum = 86_400_000)]
     pub(super) ttl_ms: Option<u64>,
 }
 
 impl RenewBody {
-    pub(super) fn ttl(&self) -> Result<Duration, Problem> {
-        duration("ttl_ms", self.ttl_ms.unwrap_or(TTL_MS), TTLS)
+    pub(super) fn ttl(&self) -> Result<Option<Duration>, Problem> {
+        self.ttl_ms.map(|ttl_ms| duration("ttl_ms", ttl_ms, TTLS)).transpose()
     }
 }
 

@@ -63,8 +63,15 @@ fn a_store_may_be_silent_for_half_of_the_default_ttl_at_any_time() {
 /// Returns a table of the documents, computed from the code.
 fn table() -> String {
     let minute = 60 * SECOND;
-    let ttls =
-        [SECOND / 10, 5 * SECOND, 20 * SECOND, 30 * SECOND, 2 * minute, 60 * minute, 24 * 60 * minute];
+    let ttls = [
+        SECOND / 10,
+        5 * SECOND,
+        20 * SECOND,
+        30 * SECOND,
+        2 * minute,
+        60 * minute,
+        24 * 60 * minute,
+    ];
     let mut lines = String::new();
     for ttl in ttls {
         let schedule = SessionConfig::default().schedule(ttl);

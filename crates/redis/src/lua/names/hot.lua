@@ -88,8 +88,8 @@ for name = 1, names do
   local mine, look, notifications = nil, -1, nil
   -- What the functions have to do next, and the start of the answer once they have ended the call.
   local L, task, start
-  -- Whether the first waiter is there, and waits for more permits than are free.
-  local stands = false
+  -- Whether the first waiter is there, and waits for more permits than are free; how many were granted straight on.
+  local stands, served = false, 0
   local replies, reply, is_over = '', nil, op == nil
   if due <= steady or not op then
     task = 'expire_and_grant'
@@ -98,7 +98,7 @@ for name = 1, names do
   end
 
   repeat
-    if task == 'serve_first' and (L or mine or guard or not front or not is_plain or options % 8 >= 4) then
+    if task == 'serve_first' and (L or mine or guard or not front or not is_plain or options % 8 >= 4 or served == 8) then
       task = 'serve'
     end
     if refusal then
@@ -188,7 +188,7 @@ for name = 1, names do
           only = record
         end
         call('zrem', order, member)
-        has_written, waiting, holders, held = true, waiting - 1, holders + 1, held + his_permits
+        has_written, served, waiting, holders, held = true, served + 1, waiting - 1, holders + 1, held + his_permits
         notifications = notifications or {}
         notifications[#notifications + 1] = channel
         notifications[#notifications + 1] = sub(member, 10) .. 'g'
@@ -238,6 +238,7 @@ for name = 1, names do
         if task ~= 'look' and task ~= 'want' and not L.release then add_rare(L, 'general') end
       end
       if arrival > L.arrival then L.arrival = arrival end
+      L.work, served = L.work - served, 0
       if notifications then L.earlier, notifications = notifications, nil end
       local ok, got = pcall(L.run, task, argument, at - 16, to, free, adds, removes)
       free, adds, removes = nil, nil, nil

@@ -439,18 +439,28 @@ local function add_rare(L, part)
       L.join(row, ttl, margin)
     end
 
+    -- With a ttl of 0 a ticket is renewed by the ttl with which it was acquired.
+    function L.move_for(renewal, row, inbox)
+      local ttl, margin = renewal.ttl, renewal.margin
+      if ttl == 0 then ttl, margin = row.ttl, L.margin_of(row.ttl) end
+      renewal.own, renewal.is_moved = math.max(renewal.own, row.ttl), true
+      L.move(row, renewal.lease, inbox, ttl, margin)
+    end
+
+    function L.margin_of(ttl)
+      return math.min(1000000, math.floor(ttl / 4))
+    end
+
     function L.renew_one(renewal, series, number)
       local row = L.find(series, number)
       if not row then return L.not_here(series, number) end
       if row.waits then return '\2' end
       if row.record.inbox == L.asker and L.asker ~= L.NOBODY then
-        L.move(row, renewal.lease, L.asker, renewal.ttl, renewal.margin)
-        renewal.is_moved = true
+        L.move_for(renewal, row, L.asker)
       elseif L.asker ~= L.NOBODY then
         return L.ended(L.ATTACHED)
       elseif row.record.inbox == L.NOBODY then
-        L.move(row, renewal.lease, L.NOBODY, renewal.ttl, renewal.margin)
-        renewal.is_moved = true
+        L.move_for(renewal, row, L.NOBODY)
       else
         -- The client that keeps this ticket renews it itself, at its own pace (rule 3).
         renewal.kept = math.min(renewal.kept or 9007199254740992, math.max(row.record.ends - L.clock, 0))
@@ -465,17 +475,22 @@ local function add_rare(L, part)
         replies[#replies + 1] = L.renew_one(renewal, series, number)
       end
       local lease = renewal.is_moved and L.record_of(renewal.lease)
-      if lease then L.extend(lease, renewal.ttl, renewal.margin) end
+      if lease then
+        if renewal.ttl == 0 then
+          renewal.ttl, renewal.margin = math.max(renewal.own, lease.ends - L.clock), L.margin_of(renewal.own)
+        end
+        L.extend(lease, renewal.ttl, renewal.margin)
+      end
       local valid_for = renewal.ttl
       if renewal.kept then valid_for = math.min(renewal.kept, renewal.is_moved and valid_for or renewal.kept) end
       return struct.pack('<BdI2', 13, valid_for, #replies) .. table.concat(replies)
     end
 
     function L.renewal_of(lease, ttl, margin)
-      if not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0) then
+      if not (ttl >= 100000 and ttl <= 86400000000 or ttl == 0) or not (margin >= 0) then
         L.refuse('SEINPAALARGUMENT', 'a renewal')
       end
-      return { lease = lease, ttl = ttl, margin = margin, is_moved = false }
+      return { lease = lease, ttl = ttl, margin = margin, own = 0, is_moved = false }
     end
 
     function L.renew_ticket(argument, at)
