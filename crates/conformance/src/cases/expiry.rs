@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use seinpaal_proto::{Acquire, Cause, Reply, Ticket, time::UNBOUNDED};
+use seinpaal_proto::{
+    Acquire, Cause, Reply, Ticket,
+    time::{UNBOUNDED, WAITER_TTL},
+};
 
 use crate::{
     CaseStage,
@@ -114,7 +117,7 @@ pub async fn a_waiter_that_died_is_not_granted_later(stage: &CaseStage) {
     dying.queue(&want(b)).await;
     stage.vanish(dying).await;
     holder.release(a).await;
-    stage.pass(Duration::from_secs(16), &holder).await;
+    stage.pass(Duration::from_micros(WAITER_TTL) + SECOND, &holder).await;
     let seen = holder.snapshot().await;
     assert_eq!((seen.held, seen.waiting_total), (0, 0));
 }
@@ -125,7 +128,7 @@ pub async fn a_place_in_the_queue_ends_with_a_short_lease_of_its_own(stage: &Cas
     client.take_anonymously(&lasting(a, HOUR)).await;
     client.anonymously(acquire(&want(b))).await;
     assert_eq!(client.waiters().await, [b]);
-    stage.pass(Duration::from_secs(15), &client).await;
+    stage.pass(Duration::from_micros(WAITER_TTL), &client).await;
     assert_eq!((client.holders().await, client.waiters().await), (vec![a], vec![]));
 }
 
