@@ -196,6 +196,10 @@ impl State for Rows<'_> {
         self.list_waiters(rows)
     }
 
+    fn position(&mut self, waiter: &Entry) -> Result<u32> {
+        self.position_of(waiter)
+    }
+
     fn memory(&mut self, series: Series) -> Result<Option<Memory>> {
         self.find_memory(series)
     }

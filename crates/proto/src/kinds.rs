@@ -73,6 +73,7 @@ kinds! {
     Self::Ended { cause: Cause::Attached, .. } => "attached",
     Self::Unknown { .. } => "unknown",
     Self::Renewed { .. } => "renewed",
+    Self::Waits { .. } => "waits",
     Self::Differs => "differs",
     Self::Gone => "gone",
     Self::Tickets { .. } => "tickets",

@@ -175,6 +175,12 @@ impl State for MemoryState {
         Ok(self.list(self.queue.iter().chain(&self.parked), rows))
     }
 
+    fn position(&mut self, waiter: &Entry) -> Kept<u32> {
+        let Standing::Waiting { rank, .. } = waiter.standing else { return Ok(0) };
+        let before = self.queue.range(..(rank, waiter.ticket)).count();
+        Ok(u32::try_from(before + 1).unwrap_or(u32::MAX))
+    }
+
     fn memory(&mut self, series: Series) -> Kept<Option<Memory>> {
         Ok(self.memories.get(&series).cloned())
     }

@@ -113,6 +113,13 @@ pub enum Reply {
         /// How long it is valid from now; `None`: for as long as the holder's process lives.
         valid_for: Option<Micros>,
     },
+    /// The places under the lease were extended.
+    Waits {
+        /// As in `Renewed`.
+        valid_for: Option<Micros>,
+        /// The position in the queue, from 1, of the waiter with the lowest ticket under the lease.
+        position: u32,
+    },
     /// The tickets under the lease are not those that the sender believes to be there. Nothing was
     /// written: renew by ticket.
     Differs,

@@ -119,6 +119,8 @@ pub trait State {
     /// Returns up to `rows` waiters: first those that are not parked, then those that are, both by
     /// (`rank`, ticket).
     fn waiters(&mut self, rows: u32) -> Result<Vec<Entry>, Self::Error>;
+    /// Returns the position of a waiter in the queue, from 1. Parked waiters do not count.
+    fn position(&mut self, waiter: &Entry) -> Result<u32, Self::Error>;
     /// Returns the memory of a series.
     fn memory(&mut self, series: Series) -> Result<Option<Memory>, Self::Error>;
     /// Writes a memory, new or changed.

@@ -197,8 +197,7 @@ impl<'a> Reader<'a> {
             19 => {
                 let valid_for = Some(self.number()?);
                 self.short()?;
-                self.count()?;
-                Reply::Renewed { valid_for }
+                Reply::Waits { valid_for, position: self.count()? }
             }
             20 => Reply::SlotsInUse { names: self.names()? },
             21 => {

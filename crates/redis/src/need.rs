@@ -19,6 +19,7 @@ pub(super) fn need_of(reply: &Reply) -> ReplicaNeed {
     match reply {
         Reply::Granted(_)
         | Reply::Renewed { .. }
+        | Reply::Waits { .. }
         | Reply::Tickets { .. }
         | Reply::Configured { .. } => ReplicaNeed::Confirmed,
         // If a fail-over undid this release, the slots would again be held under a lease that goes

@@ -15,7 +15,7 @@ pub(crate) use options::{AcquireOptions, check_labels};
 pub(crate) use together::{TogetherPart, ask_together};
 
 use crate::{
-    driver::{OnQueued, WantedPermits},
+    driver::{WaitCallbacks, WantedPermits},
     error::AcquireError,
     permit::Permit,
     request::{Described, request},
@@ -86,7 +86,7 @@ struct Waited {
     options: AcquireOptions,
     timeout: Option<Duration>,
     max_waiting: Option<u32>,
-    on_queued: Option<OnQueued>,
+    callbacks: WaitCallbacks,
 }
 
 #[derive(Debug)]
@@ -153,7 +153,12 @@ use prompt;
 
 impl Acquire {
     pub(crate) fn new(options: AcquireOptions) -> Self {
-        Self(Described::new(Waited { options, timeout: None, max_waiting: None, on_queued: None }))
+        Self(Described::new(Waited {
+            options,
+            timeout: None,
+            max_waiting: None,
+            callbacks: WaitCallbacks::default(),
+        }))
     }
 
     shared_options!();
@@ -174,7 +179,15 @@ impl Acquire {
     /// Calls `tell` once if the request has to wait, with the number of requests that wait then,
     /// this one among them. The callback runs on the connection's thread and must not block.
     pub fn on_queued(self, tell: impl FnOnce(u32) + Send + 'static) -> Self {
-        Self(self.0.with(|it| it.on_queued = Some(OnQueued(Box::new(tell)))))
+        Self(self.0.with(|it| it.callbacks.on_queued = Some(Box::new(tell))))
+    }
+
+    /// Calls `tell` with the position of the request in the queue, from 1, about every five seconds
+    /// while it waits. The store tells it with the renewal of the request's place, so it costs
+    /// nothing. A quorum tells no positions, and of several requests of this connection at one name
+    /// only the first may be told. The callback runs on the connection's thread and must not block.
+    pub fn on_position(self, tell: impl Fn(u32) + Send + Sync + 'static) -> Self {
+        Self(self.0.with(|it| it.callbacks.on_position = Some(Arc::new(tell))))
     }
 
     /// Waits until `deadline` of the connection's clock at the latest.
@@ -201,7 +214,7 @@ impl Waited {
         wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
         let own = self.timeout.map(|timeout| handle.clock().after(timeout));
         wanted.deadline = own.into_iter().chain(deadline).min();
-        Ok(begin(handle, wanted, self.on_queued))
+        Ok(begin(handle, wanted, self.callbacks))
     }
 }
 
@@ -227,7 +240,7 @@ impl Tried {
         let handle = &self.options.seinpaal.handle;
         let mut wanted = self.options.wanted()?;
         wanted.deadline = Some(handle.clock().after(self.timeout));
-        Ok(begin(handle, wanted, None))
+        Ok(begin(handle, wanted, WaitCallbacks::default()))
     }
 }
 

@@ -65,8 +65,8 @@ use seinpaal_proto::{
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{
-    AcquireRequest, DetachResult, DriverCommand, Giving, OnQueued, OneOffResult, OpenStore,
-    ReleaseReply, WantedPermits,
+    AcquireRequest, DetachResult, DriverCommand, Giving, OneOffResult, OpenStore, ReleaseReply,
+    WaitCallbacks, WantedPermits,
 };
 pub(crate) use errors::{internal, is_closed, misfit};
 pub(crate) use handle::Handle;
@@ -135,7 +135,7 @@ struct Driver {
     pulse: Arc<Pulse>,
     /// Callbacks to tell that a request waits, with the number of waiting requests. They run on the
     /// connection's thread, and not inside a call.
-    queued: Vec<(OnQueued, u32)>,
+    callbacks: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Driver {
@@ -163,7 +163,7 @@ impl Driver {
             together: Vec::new(),
             queues,
             pulse,
-            queued: Vec::new(),
+            callbacks: Vec::new(),
         }
     }
 

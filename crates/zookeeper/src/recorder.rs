@@ -96,6 +96,10 @@ impl State for Recorder<'_> {
         self.state.waiters(rows)
     }
 
+    fn position(&mut self, waiter: &Entry) -> Kept<u32> {
+        self.state.position(waiter)
+    }
+
     fn memory(&mut self, series: Series) -> Kept<Option<Memory>> {
         self.state.memory(series)
     }

@@ -100,7 +100,9 @@ pub(super) fn shorten(batch: &Batch, replies: &mut Replies, longest: Micros) {
         let most = if batch.inbox.is_some() { asked.min(longest) } else { asked };
         match reply {
             Reply::Granted(grant) => cut(&mut grant.valid_for, most),
-            Reply::Renewed { valid_for } | Reply::Tickets { valid_for, .. } => cut(valid_for, most),
+            Reply::Renewed { valid_for }
+            | Reply::Waits { valid_for, .. }
+            | Reply::Tickets { valid_for, .. } => cut(valid_for, most),
             _ => {}
         }
     }

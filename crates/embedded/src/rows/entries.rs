@@ -114,6 +114,15 @@ impl Rows<'_> {
         self.list(select!("AND rank IS NOT NULL ORDER BY parked, rank, ticket LIMIT ?2"), rows)
     }
 
+    pub(super) fn position_of(&self, waiter: &Entry) -> Result<u32> {
+        let Standing::Waiting { rank, .. } = waiter.standing else { return Ok(0) };
+        let sql =
+            "SELECT count(*) + 1 FROM entry WHERE name = ?1 AND rank IS NOT NULL AND parked = 0
+                   AND (rank < ?2 OR rank = ?2 AND ticket < ?3)";
+        let before = (self.id(), rank, waiter.ticket.0.to_be_bytes());
+        self.db.prepare_cached(sql)?.query_row(before, |row| row.get(0))
+    }
+
     fn list(&self, sql: &str, rows: u32) -> Result<Vec<Entry>> {
         self.db.prepare_cached(sql)?.query_map((self.id(), rows), read)?.collect()
     }

@@ -47,7 +47,13 @@ impl<S: State, C: Contacts> Ledger<'_, S, C> {
             return Ok(Reply::Differs);
         }
         self.extend(lease, renew.ttl, renew.margin, self.asker)?;
-        Ok(Reply::Renewed { valid_for: self.renewed_for(renew.ttl) })
+        let valid_for = self.renewed_for(renew.ttl);
+        match self.state.first_member(renew.lease)? {
+            Some(waiter) if renew.lease.is_place() => {
+                Ok(Reply::Waits { valid_for, position: self.state.position(&waiter)? })
+            }
+            _ => Ok(Reply::Renewed { valid_for }),
+        }
     }
 
     /// Renews held tickets by name, and moves them under the lease of the renewal.

@@ -114,7 +114,13 @@ impl Session {
 
     fn take_places(&mut self, heard: Heard<'_>, lease: LeaseId, reply: &Reply) {
         match reply {
-            Reply::Renewed { .. } => self.places_are_renewed(heard.sent_at, heard.name, lease),
+            Reply::Waits { .. } | Reply::Renewed { .. } => {
+                self.places_are_renewed(heard.sent_at, heard.name, lease);
+                let ticket = self.desk(heard.name).waiting_under(lease).into_iter().min();
+                if let (Some(ticket), Reply::Waits { position, .. }) = (ticket, reply) {
+                    self.events.push_back(Event::Waits { ticket, position: *position });
+                }
+            }
             // The store does not count as many places as this client. Asking for each of them shows
             // which is gone.
             _ => self.look_at_places(heard.name, lease),

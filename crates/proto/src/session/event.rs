@@ -97,6 +97,13 @@ pub enum Event {
         /// How many requests stand in line, this one among them.
         waiting: u32,
     },
+    /// The ticket still waits. Of tickets that share a place in line, one is told.
+    Waits {
+        /// The ticket.
+        ticket: Ticket,
+        /// Its position in the queue, from 1.
+        position: u32,
+    },
     /// The request goes on under another ticket, because a later ticket had overtaken the first one
     /// when the store heard of it. No further event is about the first ticket.
     Renumbered {

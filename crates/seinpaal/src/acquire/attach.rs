@@ -10,6 +10,7 @@ use super::{
     prompt,
 };
 use crate::{
+    driver::WaitCallbacks,
     error::AcquireError,
     permit::Permit,
     request::{Described, request},
@@ -60,7 +61,7 @@ impl Attached {
         let mut wanted = self.options.wanted()?;
         wanted.attach = Some(self.ticket);
         wanted.deadline = Some(handle.clock().after(self.timeout));
-        Ok(begin(handle, wanted, None))
+        Ok(begin(handle, wanted, WaitCallbacks::default()))
     }
 }
 

@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::{
     driver::{
-        AcquireRequest, DriverCommand, GrantInHand, Handle, OnQueued, RequestFigure, WantedPermits,
+        AcquireRequest, DriverCommand, GrantInHand, Handle, RequestFigure, WaitCallbacks,
+        WantedPermits,
     },
     error::AcquireError,
     permit::Permit,
@@ -21,9 +22,9 @@ use crate::{
 pub(super) fn begin(
     handle: &Arc<Handle>,
     wanted: WantedPermits,
-    on_queued: Option<OnQueued>,
+    callbacks: WaitCallbacks,
 ) -> PendingAcquire {
-    let (request, pending) = PendingAcquire::new(handle, wanted, on_queued);
+    let (request, pending) = PendingAcquire::new(handle, wanted, callbacks);
     handle.request(DriverCommand::Acquire(request));
     pending
 }
@@ -52,13 +53,13 @@ impl PendingAcquire {
     pub(super) fn new(
         handle: &Arc<Handle>,
         wanted: WantedPermits,
-        on_queued: Option<OnQueued>,
+        callbacks: WaitCallbacks,
     ) -> (Box<AcquireRequest>, Self) {
         let (reply, answer) = oneshot::channel();
         let number = handle.next_request();
         let pending = Self { handle: Arc::clone(handle), number, answer, is_over: false };
         let asked = RequestFigure::new(&wanted.name);
-        (Box::new(AcquireRequest { number, wanted, on_queued, asked, reply }), pending)
+        (Box::new(AcquireRequest { number, wanted, callbacks, asked, reply }), pending)
     }
 }
 

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use super::pending::PendingAcquire;
 use crate::{
-    driver::{DriverCommand, Handle, WantedPermits},
+    driver::{DriverCommand, Handle, WaitCallbacks, WantedPermits},
     error::AcquireError,
     permit::Permit,
     seinpaal::Seinpaal,
@@ -29,8 +29,10 @@ pub(crate) async fn ask_together(
     handle: &Arc<Handle>,
     wanted: Vec<WantedPermits>,
 ) -> Vec<Result<Permit, AcquireError>> {
-    let (requests, pending): (Vec<_>, Vec<_>) =
-        wanted.into_iter().map(|wanted| PendingAcquire::new(handle, wanted, None)).unzip();
+    let (requests, pending): (Vec<_>, Vec<_>) = wanted
+        .into_iter()
+        .map(|wanted| PendingAcquire::new(handle, wanted, WaitCallbacks::default()))
+        .unzip();
     handle.send(DriverCommand::AcquireTogether(requests));
     join_all(pending).await
 }

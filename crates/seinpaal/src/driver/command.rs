@@ -47,12 +47,18 @@ pub(crate) struct WantedPermits {
     pub(crate) attach: Option<Ticket>,
 }
 
-/// A callback to tell that a request waits, and how many requests do.
-pub(crate) struct OnQueued(pub(crate) Box<dyn FnOnce(u32) + Send>);
+/// What a caller wants to be told while its request waits.
+#[derive(Default)]
+pub(crate) struct WaitCallbacks {
+    /// Takes the number of requests that wait, once.
+    pub(crate) on_queued: Option<Box<dyn FnOnce(u32) + Send>>,
+    /// Takes the position of the request.
+    pub(crate) on_position: Option<Arc<dyn Fn(u32) + Send + Sync>>,
+}
 
-impl fmt::Debug for OnQueued {
+impl fmt::Debug for WaitCallbacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a function")
+        f.write_str("functions")
     }
 }
 
@@ -60,7 +66,7 @@ impl fmt::Debug for OnQueued {
 pub(crate) struct AcquireRequest {
     pub(crate) number: u64,
     pub(crate) wanted: WantedPermits,
-    pub(crate) on_queued: Option<OnQueued>,
+    pub(crate) callbacks: WaitCallbacks,
     /// For metrics.
     pub(crate) asked: RequestFigure,
     pub(crate) reply: oneshot::Sender<Result<Arc<GrantInHand>, AcquireError>>,

@@ -172,8 +172,15 @@ impl Driver {
             Event::Queued { ticket, waiting } => {
                 if let Some(request) = self.waiting.requests.get_mut(&ticket) {
                     request.asked.queued(waiting);
-                    let on_queued = request.on_queued.take();
-                    self.queued.extend(on_queued.map(|on_queued| (on_queued, waiting)));
+                    if let Some(tell) = request.callbacks.on_queued.take() {
+                        self.callbacks.push(Box::new(move || tell(waiting)));
+                    }
+                }
+            }
+            Event::Waits { ticket, position } => {
+                let request = self.waiting.requests.get(&ticket);
+                if let Some(tell) = request.and_then(|it| it.callbacks.on_position.clone()) {
+                    self.callbacks.push(Box::new(move || tell(position)));
                 }
             }
             Event::Renumbered { from, to } => self.waiting.renumber(from, to),

@@ -16,6 +16,9 @@ pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
         Event::Queued { ticket, waiting } => {
             tracing::debug!(target: "seinpaal", name = name(), %ticket, waiting, "queued");
         }
+        Event::Waits { ticket, position } => {
+            tracing::trace!(target: "seinpaal", name = name(), %ticket, position, "waits");
+        }
         Event::Renumbered { from, to } => {
             tracing::debug!(target: "seinpaal", name = name(), ticket = %from, %to, "renumbered");
         }
@@ -97,6 +100,7 @@ pub(super) fn note_queue_batch(queue: &Name, batch: &QueueBatch) {
 pub(super) fn ticket_of(event: &Event) -> Option<Ticket> {
     match event {
         Event::Queued { ticket, .. }
+        | Event::Waits { ticket, .. }
         | Event::Renumbered { from: ticket, .. }
         | Event::Acquired { ticket, .. }
         | Event::Renewed { ticket, .. }

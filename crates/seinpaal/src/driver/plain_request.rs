@@ -5,7 +5,7 @@ use std::sync::Arc;
 use seinpaal_proto::{Enqueue, Kind, Name, Permits, Priority, SlotNames};
 use tokio::sync::oneshot;
 
-use super::{AcquireRequest, GrantInHand, RequestFigure, WantedPermits};
+use super::{AcquireRequest, GrantInHand, RequestFigure, WaitCallbacks, WantedPermits};
 use crate::error::AcquireError;
 
 pub(super) type PlainAnswer = oneshot::Receiver<Result<Arc<GrantInHand>, AcquireError>>;
@@ -27,5 +27,14 @@ pub(super) fn plain_request(name: &str, number: u64) -> (Box<AcquireRequest>, Pl
     };
     let (reply, answer) = oneshot::channel();
     let asked = RequestFigure::new(&wanted.name);
-    (Box::new(AcquireRequest { number, wanted, on_queued: None, asked, reply }), answer)
+    (
+        Box::new(AcquireRequest {
+            number,
+            wanted,
+            callbacks: WaitCallbacks::default(),
+            asked,
+            reply,
+        }),
+        answer,
+    )
 }

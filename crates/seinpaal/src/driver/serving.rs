@@ -127,8 +127,8 @@ impl Driver {
         // These callbacks are code of the program. They are called between rounds, when the session
         // is consistent. If one panics, the panic hook reports it, and the connection goes on for
         // all other callers.
-        for (on_queued, waiting) in std::mem::take(&mut self.queued) {
-            let _ = catch_unwind(AssertUnwindSafe(|| on_queued.0(waiting)));
+        for callback in std::mem::take(&mut self.callbacks) {
+            let _ = catch_unwind(AssertUnwindSafe(callback));
         }
         // News come before answers. A release may grant to another task of this client, and the
         // same call proves that grant. The session must have heard of it when it takes the answer

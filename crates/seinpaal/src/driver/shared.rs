@@ -132,6 +132,6 @@ impl Driver {
 
     /// Returns whether there is work that only the task can do.
     fn has_work(&self) -> bool {
-        !(self.under_way.is_empty() && self.store_tasks.is_empty() && self.queued.is_empty())
+        !(self.under_way.is_empty() && self.store_tasks.is_empty() && self.callbacks.is_empty())
     }
 }

@@ -1,6 +1,6 @@
 //! A store in memory that lives on the test's own runtime, by its clock: hours pass at once.
 
-use std::time::Duration;
+use std::{future::IntoFuture, time::Duration};
 
 use seinpaal::{AcquireError, Ended, Lost, PopError, Seinpaal};
 use tokio::time::{Instant, sleep};
@@ -47,6 +47,21 @@ async fn a_detached_permit_ends_when_its_virtual_ttl_has_passed() {
     assert!(name.try_acquire().await.expect("asked").is_none());
     let again = name.acquire().timeout(HOUR).await;
     assert!(again.expect("granted when the lease has ended").is_held());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_waits_is_told_its_position_as_the_line_moves() {
+    let name = Seinpaal::in_memory_here().semaphore("x");
+    let _permit = name.acquire().await.expect("granted");
+    let first = tokio::spawn(name.acquire().ttl(HOUR).into_future());
+    sleep(Duration::from_secs(1)).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let second = name.acquire().on_position(move |position| drop(tell.send(position)));
+    let second = tokio::spawn(second.into_future());
+    assert_eq!(told.recv().await, Some(2));
+    first.abort();
+    while told.recv().await != Some(1) {}
+    second.abort();
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,6 +51,7 @@ counted! {
     first_waiter() -> Option<Entry>;
     holders(rows: u32) -> Vec<Entry>;
     waiters(rows: u32) -> Vec<Entry>;
+    position(waiter: &Entry) -> u32;
     memory(series: Series) -> Option<Memory>;
     put_memory(memory: &Memory) -> ();
     remove_memory(series: Series) -> ();

@@ -147,7 +147,7 @@ fn the_places_in_the_queue_are_renewed_together() {
     for _ in 0..4 {
         world.now += WAITER_TTL / 2;
         world.one(1, renew_all(7, &[A], TTL));
-        let renewed = Reply::Renewed { valid_for: Some(WAITER_TTL) };
+        let renewed = Reply::Waits { valid_for: Some(WAITER_TTL), position: 1 };
         assert_eq!(world.one(2, renew_places(8, &waiting)), renewed);
     }
     assert_eq!(world.waiters(), waiting);

@@ -494,11 +494,11 @@ for name = 1, names do
             is_changed, grows = true, false
             if margin < bound then bound = margin end
             if steady + ttl < earliest then earliest = steady + ttl end
-            -- The answer has the place of the first of these waiters.
+            -- The answer has the position of the waiter with the lowest number.
             local row, rank, number = first_row, nil, nil
             while row <= #tail do
               local its_number, row_flags, more, _, its_rank, _, after = read(ROW, tail, row)
-              if row_flags % 2 == 1 and (not rank or its_rank < rank) then rank, number = its_rank, its_number end
+              if row_flags % 2 == 1 and (not rank or its_number < number) then rank, number = its_rank, its_number end
               row = after + more
             end
             local before = '(' .. pack('>c1I8c12I4', 'q', rank + 1000000000, own, number)

@@ -402,8 +402,7 @@ local function add_rare(L, part)
 
     -- Renew. ------------------------------------------------------------------------------------------
 
-    -- Renews the waiters of a series. The answer has the place of the first of them, from 1; 0 if none is
-    -- in the order of service.
+    -- Renews the waiters of a series. The answer has the position, from 1, of the one with the lowest number.
     function L.renew_waiters(argument, at)
       local id, _, ttl, margin, members, digest = struct.unpack('<c16BddI4d', argument, at)
       local record = L.record_of(id)
@@ -417,7 +416,7 @@ local function add_rare(L, part)
       L.extend(lease, ttl, margin)
       local first
       for _, row in ipairs(L.rows_of(record)) do
-        if row.waits and (not first or row.rank < first.rank) then first = row end
+        if row.waits and (not first or row.number < first.number) then first = row end
       end
       local before = redis.call('zlexcount', L.order, '[q', '(' .. L.place_of(first))
       return struct.pack('<BdI2I4', 19, ttl, 0, before + 1)

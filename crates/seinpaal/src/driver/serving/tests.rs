@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        DriverCommand, GrantInHand, OnQueued, QueueSessions, plain_request::plain_request,
-        shared::visit, start::makings,
+        DriverCommand, GrantInHand, QueueSessions, plain_request::plain_request, shared::visit,
+        start::makings,
     },
     *,
 };
@@ -158,7 +158,7 @@ async fn a_holder_whose_driver_ends_with_its_runtime_has_lost_its_permit() {
 #[test]
 fn a_callback_that_panics_leaves_the_driver_in_order() {
     let (mut driver, _commands) = idle();
-    driver.queued.push((OnQueued(Box::new(|_| panic!("a callback of the program"))), 1));
+    driver.callbacks.push(Box::new(|| panic!("a callback of the program")));
     let waker = Arc::new(Wakes::default()).into();
     assert!(matches!(driver.poll_round(&mut Context::from_waker(&waker)), DriverInput::Nothing));
 }
