@@ -1,14 +1,20 @@
 //! The parts that commands share: a runtime, and a connection to the chosen store.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use seinpaal::Seinpaal;
-use tokio::{task::JoinHandle, time::timeout};
+use seinpaal::{
+    ConnectError, Seinpaal,
+    store::{StoreErrorKind, url::StoreUrl},
+};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 
 use crate::{
-    args::Global,
+    args::{EntryArgs, Global},
     exit::Failure,
-    output::{NamedStore, Voice},
+    output::{NamedStore, Voice, text::age},
     run::{Signals, full, unless_ended},
     settings::{self, StoreChoice},
 };
@@ -22,17 +28,68 @@ pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> R
     runtime.map_err(|error| Failure::internal(format!("cannot start: {error}")))?.block_on(work)
 }
 
-/// Connects to the store, unless a signal comes first.
+/// How long a command that waits for permits or jobs tries to reach the store, unless the store's URL
+/// says so (`connect-timeout`).
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long one that does not wait tries.
+const HASTE: Duration = Duration::from_secs(3);
+/// An outage that lasts this long at the start is told.
+const WORTH_A_LINE: Duration = Duration::from_secs(1);
+
+/// Returns how long to try to reach the store, which may be restarted or failed over just now.
+pub(crate) fn patience(choice: &StoreChoice) -> Duration {
+    match choice.url {
+        StoreUrl::Embedded(_) | StoreUrl::Memory(_) => Duration::ZERO,
+        _ => choice.url.connect_timeout().unwrap_or(PATIENCE),
+    }
+}
+
+/// Returns the same for a request that may not wait for as long.
+pub(crate) fn patience_of(choice: &StoreChoice, entry: &EntryArgs) -> Duration {
+    let most = entry.wait.unwrap_or(if entry.nonblock { HASTE } else { Duration::MAX });
+    patience(choice).min(most)
+}
+
+/// Connects, and tries again for as long as `patience` lasts if nobody answers. Any other error is
+/// one at once.
+async fn persist<T>(
+    patience: Duration,
+    voice: Voice,
+    connect: impl AsyncFn() -> Result<T, ConnectError>,
+) -> Result<T, ConnectError> {
+    let (began, mut pause, mut is_told) = (Instant::now(), Duration::from_millis(50), false);
+    loop {
+        let error = match connect().await {
+            Ok(connection) => return Ok(connection),
+            Err(error) => error,
+        };
+        let passes = matches!(&error, ConnectError::Store(error) if error.kind() == StoreErrorKind::Unreachable);
+        if !passes || began.elapsed() + pause >= patience {
+            return Err(error);
+        }
+        if began.elapsed() >= WORTH_A_LINE && !std::mem::replace(&mut is_told, true) {
+            voice.say(format_args!("{error}; trying again for up to {}", age(patience)));
+        }
+        sleep(pause).await;
+        pause = (2 * pause).min(Duration::from_secs(1));
+    }
+}
+
+/// Connects to the store within this time, unless a signal comes first.
 pub(crate) async fn connect(
     choice: &StoreChoice,
     ttl: Option<Duration>,
     client: &str,
+    patience: Duration,
     voice: Voice,
     signals: &mut Signals,
 ) -> Result<Seinpaal, Failure> {
     choice.introduce(voice, true);
-    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect();
-    let seinpaal = unless_ended(signals, Box::pin(connecting)).await??;
+    let connect = async || {
+        Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect().await
+    };
+    let connecting = Box::pin(persist(patience, voice, connect));
+    let seinpaal = unless_ended(signals, connecting).await??;
     unless_ended(signals, Box::pin(explain_advice(&seinpaal, voice))).await?;
     Ok(seinpaal)
 }
@@ -53,13 +110,17 @@ pub(crate) async fn connect_here(
     choice: &StoreChoice,
     ttl: Option<Duration>,
     client: &str,
+    patience: Duration,
     voice: Voice,
     signals: &mut Signals,
     task: &mut Option<JoinHandle<()>>,
 ) -> Result<Seinpaal, Failure> {
     choice.introduce(voice, true);
-    let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl));
-    let (seinpaal, its_task) = unless_ended(signals, Box::pin(connecting.connect_here())).await??;
+    let connect = async || {
+        Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect_here().await
+    };
+    let connecting = Box::pin(persist(patience, voice, connect));
+    let (seinpaal, its_task) = unless_ended(signals, connecting).await??;
     *task = its_task;
     unless_ended(signals, Box::pin(explain_advice(&seinpaal, voice))).await?;
     Ok(seinpaal)
@@ -83,12 +144,13 @@ pub(crate) fn ask<T, F>(
 where
     F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
 {
-    ask_at(&settings::choose(global)?, voice, client, name, question)
+    ask_at(&settings::choose(global)?, Duration::ZERO, voice, client, name, question)
 }
 
-/// Does the same as [`ask`] for a store that is already chosen.
+/// Does the same as [`ask`] for a store that is already chosen, and tries for so long to reach it.
 pub(crate) fn ask_at<T, F>(
     choice: &StoreChoice,
+    patience: Duration,
     voice: Voice,
     client: &str,
     name: &str,
@@ -99,8 +161,10 @@ where
 {
     let answer = on_runtime(async {
         choice.introduce(voice, false);
-        let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None));
-        let seinpaal = connecting.connect().await?;
+        let connect = async || {
+            Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None)).connect().await
+        };
+        let seinpaal = persist(patience, voice, connect).await?;
         explain_advice(&seinpaal, voice).await;
         tokio::select! {
             biased;

@@ -38,7 +38,7 @@ pub(crate) use work::work;
 
 use crate::{
     args::{Global, OnUnreachable, RunArgs},
-    connection::{connect_here, on_runtime, part},
+    connection::{connect_here, on_runtime, part, patience_of},
     exit::{Exit, Failure},
     output::{NamedStore, Voice, json, voice},
     raw,
@@ -107,7 +107,9 @@ impl<'a> RunOrder<'a> {
         let began = Instant::now();
         let client = if self.args.kept_for.is_some() { "seinpaal acquire" } else { "seinpaal run" };
         let ttl = self.args.entry.ttl;
-        let connecting = connect_here(self.choice, ttl, client, self.voice, &mut signals, task);
+        let patience = patience_of(self.choice, &self.args.entry);
+        let connecting =
+            connect_here(self.choice, ttl, client, patience, self.voice, &mut signals, task);
         let seinpaal = connecting.await.map_err(|failure| failure.about(self.subject))?;
         self.enter(&seinpaal, began, &mut signals).await
     }

@@ -49,7 +49,8 @@ pub(crate) fn top(global: &Global, args: &TopArgs, voice: Voice) -> Result<Exit,
     let subject = NamedStore::new("", &choice.url);
     let ended = on_runtime(async {
         let mut signals = Signals::listen()?;
-        let seinpaal = connect(&choice, None, "seinpaal top", voice, &mut signals).await?;
+        let seinpaal =
+            connect(&choice, None, "seinpaal top", Duration::ZERO, voice, &mut signals).await?;
         let state = TopState::new(choice.url.to_string(), args.sort, args.interval);
         live(&seinpaal, args, state, &mut signals).await
     });

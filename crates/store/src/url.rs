@@ -15,7 +15,7 @@ mod sentinel;
 mod tests;
 mod zookeeper;
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
 pub use bad::BadStoreUrl;
 pub use cluster::ClusterUrl;
@@ -126,6 +126,15 @@ impl StoreUrl {
             Self::Cluster(url) => Some(&url.options),
             Self::Quorum(url) => Some(&url.options),
             Self::Memory(_) | Self::Embedded(_) | Self::Zookeeper(_) => None,
+        }
+    }
+
+    /// Returns how long connecting may take, if the URL says so.
+    #[must_use]
+    pub fn connect_timeout(&self) -> Option<Duration> {
+        match self {
+            Self::Zookeeper(url) => url.connect_timeout,
+            other => other.redis_options().and_then(|options| options.connect_timeout),
         }
     }
 

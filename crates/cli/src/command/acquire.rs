@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     args::{AcquireArgs, Global},
-    connection::{connect, on_runtime},
+    connection::{connect, on_runtime, patience_of},
     exit::{Exit, Failure},
     keeper,
     output::{self, NamedStore, Voice, json, text::age},
@@ -24,7 +24,8 @@ pub(super) fn acquire(global: &Global, args: &AcquireArgs, voice: Voice) -> Resu
     let subject = NamedStore::new(&args.entry.name, &choice.url);
     on_runtime(async {
         let mut signals = Signals::listen()?;
-        let connecting = connect(&choice, args.entry.ttl, "seinpaal acquire", voice, &mut signals);
+        let (ttl, patience) = (args.entry.ttl, patience_of(&choice, &args.entry));
+        let connecting = connect(&choice, ttl, "seinpaal acquire", patience, voice, &mut signals);
         let seinpaal = connecting.await.map_err(|failure| failure.about(subject))?;
         let entrance = Entrance {
             seinpaal: &seinpaal,

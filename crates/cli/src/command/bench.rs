@@ -56,9 +56,11 @@ pub(super) fn bench(global: &Global, args: &BenchArgs, voice: Voice) -> Result<E
     let part = Duration::from_secs(u64::from(args.seconds)) / ROWS.len() as u32;
     let ended = on_runtime(async {
         let mut signals = Signals::listen()?;
-        let connecting = connect(&choice, Some(TTL), "seinpaal bench", voice, &mut signals);
+        let connecting =
+            connect(&choice, Some(TTL), "seinpaal bench", Duration::ZERO, voice, &mut signals);
         let seinpaal = connecting.await?;
-        let connecting = connect(&choice, Some(TTL), "seinpaal bench", voice, &mut signals);
+        let connecting =
+            connect(&choice, Some(TTL), "seinpaal bench", Duration::ZERO, voice, &mut signals);
         let other = connecting.await?;
         let measuring = Box::pin(measure_all([&seinpaal, &other], part, global.json));
         let ended = unless_ended(&mut signals, measuring).await;

@@ -49,7 +49,9 @@ mod with_pages {
         let ended = on_runtime(async {
             let mut signals = Signals::listen()?;
             let listener = listen(args).await?;
-            let seinpaal = connect(&choice, None, "seinpaal serve", voice, &mut signals).await?;
+            let seinpaal =
+                connect(&choice, None, "seinpaal serve", Duration::ZERO, voice, &mut signals)
+                    .await?;
             let dashboard = Dashboard::new(seinpaal, options)
                 .map_err(|error| Failure::usage(error.to_string()))?;
             announce(&listener, args, voice)?;

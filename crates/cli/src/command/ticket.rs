@@ -1,6 +1,8 @@
 //! `renew` and `release`, which need the ticket of `acquire`. The module also finds the ticket that
 //! a user has written in short.
 
+use std::time::Duration;
+
 use seinpaal::{Semaphore, Snapshot, Ticket};
 
 use crate::{
@@ -18,11 +20,12 @@ use crate::{
 pub(super) fn renew(global: &Global, args: &RenewArgs, voice: Voice) -> Result<Exit, Failure> {
     let NameAndTicket { name, ticket } = &args.which;
     let choice = settings::choose(global)?;
-    let (ticket, valid_for) = ask_at(&choice, voice, "seinpaal renew", name, async |seinpaal| {
-        let semaphore = seinpaal.semaphore(name);
-        let ticket = find(&semaphore, ticket).await?;
-        Ok((ticket, semaphore.renew_ticket(ticket, args.ttl).await?))
-    })?;
+    let (ticket, valid_for) =
+        ask_at(&choice, Duration::ZERO, voice, "seinpaal renew", name, async |seinpaal| {
+            let semaphore = seinpaal.semaphore(name);
+            let ticket = find(&semaphore, ticket).await?;
+            Ok((ticket, semaphore.renew_ticket(ticket, args.ttl).await?))
+        })?;
     if global.json {
         let valid_for_ms = valid_for.map(|left| left.as_millis());
         let ticket = ticket.to_string();

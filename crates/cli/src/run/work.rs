@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::{Signals, find, guard::KillTerms};
 use crate::{
     args::{Global, OnLost, queue::WorkArgs},
-    connection::{connect, on_runtime},
+    connection::{connect, on_runtime, patience},
     exit::{Exit, Failure},
     output::{NamedStore, Voice},
     settings::{self, StoreChoice},
@@ -90,7 +90,7 @@ impl QueueWork<'_> {
     }
 
     async fn connect(&self, signals: &mut Signals, voice: Voice) -> Result<Seinpaal, Failure> {
-        connect(self.choice, self.args.ttl, CLIENT, voice, signals).await
+        connect(self.choice, self.args.ttl, CLIENT, patience(self.choice), voice, signals).await
     }
 
     fn slot(&self, seinpaal: Seinpaal, concurrency: u32) -> WorkSlot<'_> {

@@ -58,7 +58,7 @@ const OF_A_STORE: [Row; 12] = [
 #[test]
 fn errors_about_a_store_say_the_store_and_what_to_do_and_no_password() {
     let mut world = World::embedded();
-    world.store = "redis://ann:s3cret@127.0.0.1:1".to_owned();
+    world.store = "redis://ann:s3cret@127.0.0.1:1?connect-timeout=1s".to_owned();
     for (line, code, words) in OF_A_STORE {
         let done = world.shell(&format!("$SEINPAAL {line}"));
         assert_eq!((done.code, done.err.lines().count()), (code, 1), "{line}: {done:?}");

@@ -53,6 +53,7 @@ fn a_loss_ends_min_hold_and_harms_nobody() {
 fn on_unreachable_run_runs_the_command_without_a_permit_and_says_so() {
     let mut world = World::redis();
     world.redis.take().unwrap().kill_and_forget();
+    world.store += "?connect-timeout=500ms";
     let script = "echo $0 $1 ${SEINPAAL_TICKET-none}; exit 7";
     let done =
         world.seinpaal(&["run", "a", "--on-unreachable", "run", "sh", "-c", script, "zero", "one"]);
@@ -65,9 +66,30 @@ fn on_unreachable_run_runs_the_command_without_a_permit_and_says_so() {
 }
 
 #[test]
+fn what_starts_while_the_server_is_restarted_waits_for_it() {
+    let mut world = World::redis();
+    world.seinpaal(&["queue", "push", "q", "job"]);
+    let mut redis = world.redis.take().unwrap();
+    redis.kill();
+    let lines: [&[&str]; 4] = [
+        &["run", "a", "true"],
+        &["acquire", "b"],
+        &["queue", "push", "q", "another"],
+        &["queue", "work", "q", "--until-empty", "true"],
+    ];
+    let started = lines.map(|line| Held::start(world.command(line)));
+    redis.start_again();
+    for (line, mut held) in lines.iter().zip(started) {
+        let done = held.end();
+        assert_eq!(done.code, 0, "{line:?}: {done:?}");
+    }
+}
+
+#[test]
 fn a_command_without_a_permit_has_our_process_and_gets_our_signals() {
     let mut world = World::redis();
     world.redis.take().unwrap().kill_and_forget();
+    world.store += "?connect-timeout=500ms";
     let args = [
         "run",
         "a",

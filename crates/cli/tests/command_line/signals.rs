@@ -148,7 +148,8 @@ fn a_signal_that_comes_just_before_cmd_begins_ends_it() {
 fn a_signal_that_comes_just_before_cmd_runs_without_a_permit_ends_it() {
     use std::os::unix::process::ExitStatusExt;
     let world = World::embedded();
-    let unreachable = ["-s", "redis://127.0.0.1:1", "run", "--on-unreachable", "run", "a"];
+    let unreachable =
+        ["-s", "redis://127.0.0.1:1?connect-timeout=1s", "run", "--on-unreachable", "run", "a"];
     let mut run = world.command(&[&unreachable[..], &["sh", "-c", "echo ran"]].concat());
     let done = run.env("LD_PRELOAD", world.library("early", EARLY)).output().unwrap();
     assert_eq!((done.status.signal(), done.stdout.len()), (Some(2), 0), "{done:?}");

@@ -16,9 +16,11 @@ fn cmd_ignores_and_blocks_just_what_the_caller_does() {
     for caller in ["env", "env --ignore-signal", "env --ignore-signal --block-signal=USR2,PIPE"] {
         for world in both() {
             let direct = signals_in(&world.shell(&format!("{caller} {LOOK}")).out);
-            for run in
-                ["run a", "run a --also b", "-s redis://127.0.0.1:1 run --on-unreachable run a"]
-            {
+            for run in [
+                "run a",
+                "run a --also b",
+                "-s redis://127.0.0.1:1?connect-timeout=1s run --on-unreachable run a",
+            ] {
                 let done = world.shell(&format!("{caller} $SEINPAAL -q {run} {LOOK}"));
                 assert_eq!((done.code, signals_in(&done.out)), (0, direct), "{caller}: {run}");
             }
@@ -75,9 +77,11 @@ fn a_script_without_a_first_line_is_read_by_a_shell_whatever_the_c_library_does(
         let script = world.path("plain");
         fs::write(&script, "read word; echo $word $1; exit 6\n").unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        for run in
-            ["run a", "run a --also b", "-q -s redis://127.0.0.1:1 run --on-unreachable run a"]
-        {
+        for run in [
+            "run a",
+            "run a --also b",
+            "-q -s redis://127.0.0.1:1?connect-timeout=1s run --on-unreachable run a",
+        ] {
             let done = world.shell(&format!("echo in | $SEINPAAL {run} ./plain one"));
             assert_eq!((done.code, done.out.as_str()), (6, "in one\n"), "{run}: {}", done.err);
         }

@@ -10,16 +10,19 @@ use seinpaal::{MAX_PAYLOAD_BYTES, Push, PushError, Pushed, Seinpaal};
 use super::lines::{InputLines, TooLong};
 use crate::{
     args::{Global, queue as args},
-    connection::ask,
+    connection::{ask_at, patience},
     exit::{Exit, Failure},
     output::{self, Voice, json},
+    settings,
 };
 
 /// Pushes, and prints the number of each item.
 pub(super) fn push(global: &Global, args: &args::PushArgs, voice: Voice) -> Result<Exit, Failure> {
     let payload = args.payload.as_deref().map(|payload| read(payload.as_bytes())).transpose()?;
     let pusher = Pusher { args, is_json: global.json, voice };
-    ask(global, voice, "seinpaal queue push", &args.name, async |seinpaal| match payload {
+    let choice = settings::choose(global)?;
+    let (patience, client) = (patience(&choice), "seinpaal queue push");
+    ask_at(&choice, patience, voice, client, &args.name, async |seinpaal| match payload {
         Some(payload) => pusher.push(seinpaal, vec![payload], None).await,
         None => pusher.push_lines(seinpaal).await,
     })?;

@@ -8,7 +8,8 @@ pub(super) fn the_job_matters_more(scene: &Scene) {
     let done = scene.typed(line);
     assert_eq!((done.code, done.out.as_str(), done.err.as_str()), (2, "builds\n", ""), "{done:?}");
     // There is no such server. The variable before the command overrides the world's own store.
-    let done = scene.typed(&format!("SEINPAAL_STORE=redis://127.0.0.1:1 {line}"));
+    let done =
+        scene.typed(&format!("SEINPAAL_STORE=redis://127.0.0.1:1?connect-timeout=1s {line}"));
     assert_eq!((done.code, done.out.as_str()), (2, "no permit\n"), "{done:?}");
     assert_eq!(done.err.lines().count(), 1, "one line says so: {done:?}");
     assert!(done.err.contains("without a permit"), "{done:?}");
