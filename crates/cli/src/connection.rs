@@ -30,7 +30,7 @@ pub(crate) async fn connect(
     voice: Voice,
     signals: &mut Signals,
 ) -> Result<Seinpaal, Failure> {
-    choice.introduce(voice, true);
+    choice.introduce(voice);
     let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect();
     let seinpaal = unless_ended(signals, Box::pin(connecting)).await??;
     unless_ended(signals, Box::pin(explain_advice(&seinpaal, voice))).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn connect_here(
     signals: &mut Signals,
     task: &mut Option<JoinHandle<()>>,
 ) -> Result<Seinpaal, Failure> {
-    choice.introduce(voice, true);
+    choice.introduce(voice);
     let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl));
     let (seinpaal, its_task) = unless_ended(signals, Box::pin(connecting.connect_here())).await??;
     *task = its_task;
@@ -98,7 +98,7 @@ where
     F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
 {
     let answer = on_runtime(async {
-        choice.introduce(voice, false);
+        choice.introduce(voice);
         let connecting = Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None));
         let seinpaal = connecting.connect().await?;
         explain_advice(&seinpaal, voice).await;

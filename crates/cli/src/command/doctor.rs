@@ -19,6 +19,8 @@ use crate::{
     settings::{self, StoreChoice},
 };
 
+/// The name that is acquired and released. Every `doctor` uses the same, so it leaves one behind.
+const OWN_NAME: &str = "seinpaal-doctor";
 /// How many requests measure the round trip.
 const ASKED: usize = 21;
 /// How long one answer may take.
@@ -45,7 +47,7 @@ struct Finding {
 pub(super) fn doctor(global: &Global, args: &DoctorArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
     let finding = on_runtime(async {
-        choice.introduce(voice, true);
+        choice.introduce(voice);
         examine(&choice, choice.ttl(args.ttl), args.ledgers).await
     });
     let finding = finding.map_err(|failure| failure.about(NamedStore::new("", &choice.url)))?;
@@ -67,18 +69,19 @@ async fn examine(choice: &StoreChoice, ttl: Duration, most: u32) -> Result<Findi
         facts.push(fail_over.fact());
         advice.extend(fail_over.advice(schedule));
     }
-    let semaphore = seinpaal.semaphore(&format!("seinpaal-doctor-{}", std::process::id()));
+    let semaphore = seinpaal.semaphore(OWN_NAME);
+    // The store may remember our own name for a while, so the names are counted before.
+    let ledgers = Ledgers::look(&seinpaal, most as usize).await;
     // A store that lets nobody in may not answer questions either, and the facts are still worth
     // printing.
-    let (mut trips, mut ledgers) = (Vec::new(), Ledgers::NotAsked);
-    match refusal(&seinpaal, &semaphore).await? {
-        Some(why) => advice.insert(0, Advice::risk(format!("nobody gets in: {why}"))),
-        None => {
-            trips = round_trips(&semaphore).await?;
-            ledgers = Ledgers::look(&seinpaal, most as usize).await?;
+    let (round_trips, ledgers) = match refusal(&seinpaal, &semaphore).await? {
+        Some(why) => {
+            advice.insert(0, Advice::risk(format!("nobody gets in: {why}")));
+            (Vec::new(), ledgers.unwrap_or(Ledgers::NotAsked))
         }
-    }
-    Ok(Finding { connected_in, round_trips: trips, facts, advice, ledgers, schedule, is_leased })
+        None => (round_trips(&semaphore).await?, ledgers?),
+    };
+    Ok(Finding { connected_in, round_trips, facts, advice, ledgers, schedule, is_leased })
 }
 
 /// Acquires a permit of our own name and gives it back. Returns why the store refuses that.
