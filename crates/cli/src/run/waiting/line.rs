@@ -16,7 +16,7 @@ use crate::output::{
     Voice,
     text::{age, cut, held, ordinal, plain, reason},
     voice::{draw, stderr},
-    why::{figure, not_renewed, reason_words},
+    why::{figure, not_renewed, origin, reason_words},
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -108,11 +108,15 @@ fn obstacle(snapshot: &Snapshot, waits: &Waits) -> String {
     words
 }
 
-fn holder(holder: &Holder) -> String {
-    let about = &holder.about;
+/// Names a holder, and says since when it holds.
+pub(super) fn held_by(holder: &Holder) -> String {
     let since = age(Duration::from_secs(holder.held_for.as_secs()));
+    format!("{} for {since}", origin(&holder.about))
+}
+
+fn holder(holder: &Holder) -> String {
     let late = not_renewed(holder).map(|late| format!(", {late}")).unwrap_or_default();
-    format!("{}@{} for {since}{late}", about.pid, about.host)
+    format!("{}{late}", held_by(holder))
 }
 
 fn columns() -> usize {

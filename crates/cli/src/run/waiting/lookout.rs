@@ -1,4 +1,4 @@
-//! Looks at the line once a second, to report the request's place.
+//! Looks at the line now and then, to report the request's place.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,21 @@ use tokio::{
     time::{MissedTickBehavior, interval_at},
 };
 
-const PERIOD: Duration = Duration::from_secs(1);
+/// When to look for the first time, and how often after that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    pub(super) first: Duration,
+    pub(super) period: Duration,
+}
+
+impl Pace {
+    /// For a line that is drawn over, and for reports of each change.
+    pub(super) const LIVE: Self =
+        Self { first: Duration::from_secs(1), period: Duration::from_secs(1) };
+    /// For lines that stay, as in the log of a job.
+    pub(super) const RARE: Self =
+        Self { first: Duration::from_secs(10), period: Duration::from_secs(600) };
+}
 
 /// Looks at the line of one name, from [`post`](Self::post) on.
 #[derive(Debug, Default)]
@@ -18,12 +32,12 @@ pub(super) struct StoreLookout {
 }
 
 impl StoreLookout {
-    /// Stops to look at the previous name, and starts to look at this one if that `is_wanted`.
-    pub(super) fn post(&mut self, semaphore: &Semaphore, is_wanted: bool) {
+    /// Stops to look at the previous name, and starts to look at this one if there is a pace.
+    pub(super) fn post(&mut self, semaphore: &Semaphore, pace: Option<Pace>) {
         self.leave();
-        if is_wanted {
+        if let Some(pace) = pace {
             let (sender, snapshots) = mpsc::channel(1);
-            self.task = Some((tokio::spawn(look(semaphore.clone(), sender)), snapshots));
+            self.task = Some((tokio::spawn(look(semaphore.clone(), pace, sender)), snapshots));
         }
     }
 
@@ -53,9 +67,9 @@ impl Drop for StoreLookout {
     }
 }
 
-async fn look(semaphore: Semaphore, sender: mpsc::Sender<Snapshot>) {
+async fn look(semaphore: Semaphore, pace: Pace, sender: mpsc::Sender<Snapshot>) {
     let (mut holds, began) = (HoldTimes::default(), Instant::now());
-    let mut ticks = interval_at(tokio::time::Instant::now() + PERIOD, PERIOD);
+    let mut ticks = interval_at(tokio::time::Instant::now() + pace.first, pace.period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
