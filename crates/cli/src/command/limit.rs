@@ -27,21 +27,21 @@ pub(super) fn limit(global: &Global, args: &LimitArgs, voice: Voice) -> Result<E
         let remark = unused::remark(seinpaal, &seen, voice).await;
         Ok((seen, remark))
     })?;
-    remark.iter().for_each(|words| voice.say(words));
-    if !is_question {
-        return Ok(Exit::Success);
-    }
-    let text = if global.json {
+    let text = if !is_question {
+        String::new()
+    } else if global.json {
         let (limit, slot_names) = (seen.limit, seen.slot_names.iter().collect());
         json::line(&json::LimitJson { name: &args.name, limit, slot_names })
     } else {
-        if !seen.slot_names.is_empty() {
-            // Scripts read the number alone.
-            voice.say(format!("{}: its slots are {}", args.name, seen.slot_names));
-        }
         words(&seen)
     };
-    output::print(&text).map(|()| Exit::Success)
+    output::print(&text)?;
+    remark.iter().for_each(|words| voice.say(words));
+    if is_question && !global.json && !seen.slot_names.is_empty() {
+        // Scripts read the number alone.
+        voice.say(format!("{}: its slots are {}", args.name, seen.slot_names));
+    }
+    Ok(Exit::Success)
 }
 
 fn words(seen: &Snapshot) -> String {

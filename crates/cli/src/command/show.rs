@@ -1,11 +1,11 @@
 //! `show`: prints the holders and the waiters of a name.
 
-use seinpaal::{About, Slots, Snapshot, Ticket};
+use seinpaal::{About, Slots, Snapshot, Ticket, store::url::StoreUrl};
 
 use crate::{
     args::{Global, ShowArgs},
     command::{ticket, unused},
-    connection::ask,
+    connection::ask_at,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
@@ -14,12 +14,15 @@ use crate::{
         ticket::ShortTickets,
         why,
     },
+    settings::{self, StoreChoice},
 };
+
+const CLIENT: &str = "seinpaal show";
 
 /// Shows one name, or why one of its waiters waits.
 pub(super) fn show(global: &Global, args: &ShowArgs, voice: Voice) -> Result<Exit, Failure> {
-    let name = &args.which.name;
-    let (text, remark) = ask(global, voice, "seinpaal show", name, async |seinpaal| {
+    let (name, choice) = (&args.which.name, settings::choose(global)?);
+    let shown = ask_at(&choice, voice, CLIENT, name, async |seinpaal| {
         let snapshot = seinpaal.semaphore(name).snapshot().await?;
         let text = match &args.why {
             Some(start) => explain(&snapshot, ticket::among(&snapshot, start)?, global.json)?,
@@ -27,10 +30,28 @@ pub(super) fn show(global: &Global, args: &ShowArgs, voice: Voice) -> Result<Exi
             None => page(&snapshot, args.width.wide),
         };
         Ok((text, unused::remark(seinpaal, &snapshot, voice).await))
-    })?;
+    });
+    let (text, remark) = match shown {
+        Err(failure) if is_on_full_disk(&failure, &choice) && !global.json => {
+            let listed = ask_at(&choice, Voice::new(true, 0), CLIENT, name, async |seinpaal| {
+                Ok(seinpaal.list(name).await?.into_iter().find(|seen| seen.name == *name))
+            });
+            if let Ok(Some(seen)) = listed {
+                output::print(&head(&seen))?;
+            }
+            return Err(failure);
+        }
+        shown => shown?,
+    };
     output::print(&text)?;
     remark.iter().for_each(|words| voice.say(words));
     Ok(Exit::Success)
+}
+
+/// Returns whether a look may have failed because the disk of this machine's store is full. A look
+/// at one name writes there, and the list does not, so the totals can still be had.
+fn is_on_full_disk(failure: &Failure, choice: &StoreChoice) -> bool {
+    failure.exit == Exit::Unreachable && matches!(choice.url, StoreUrl::Embedded(_))
 }
 
 fn explain(snapshot: &Snapshot, ticket: Ticket, as_json: bool) -> Result<String, Failure> {
