@@ -2,7 +2,9 @@
 //! configuration.
 
 use std::{
-    env, fs, io,
+    env,
+    fmt::Display,
+    fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -143,7 +145,10 @@ fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
         }
         // Without the file that names the fleet's store, this user's own store would let
         // everybody in.
-        Err(error) => return Err(unreadable(path, &error)),
+        Err(error) => {
+            let words = format!("{error}; make it readable, or name the store with --store");
+            return Err(unreadable(path, &words));
+        }
     };
     // The error's own text quotes the line, which may contain a password.
     toml::from_str(&text).map_err(|error| {
@@ -175,7 +180,7 @@ fn without(feature: &str) -> String {
     )
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
+fn unreadable(path: &Path, error: &impl Display) -> Failure {
     // It may be a URL in the place of a file.
     let path = masked(&path.to_string_lossy());
     Failure::new(Exit::Conflict, format!("cannot read {path}: {error}"))

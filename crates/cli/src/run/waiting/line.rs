@@ -73,6 +73,12 @@ pub(super) fn words(snapshot: &Snapshot, place: u32, waits: &Waits) -> String {
     format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot, waits))
 }
 
+/// Returns the text of the line for a name at which too many wait to read them all.
+pub(super) fn words_of_crowd(snapshot: &Snapshot) -> String {
+    let obstacle = reason(snapshot).unwrap_or_else(|| held(snapshot));
+    format!("waiting for {}: {} in line \u{b7} {obstacle}", snapshot.name, snapshot.waiting_total)
+}
+
 /// Returns the barrier of this waiter: a reason other than the holders and waiters ahead of it. It
 /// keeps out all waiters, or this one alone.
 pub(super) fn barrier(snapshot: &Snapshot, waits: &Waits) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use seinpaal::{HoldTimes, Semaphore, Snapshot};
+use seinpaal::{AdminError, HoldTimes, Semaphore, Snapshot};
 use tokio::{
     sync::mpsc,
     task::JoinHandle,
@@ -14,15 +14,18 @@ use tokio::{
 pub(super) struct Pace {
     pub(super) first: Duration,
     pub(super) period: Duration,
+    /// If more hold or wait, only totals are read. Otherwise the looks of a crowd would cost the
+    /// store more than its grants.
+    most_rows: u32,
 }
 
 impl Pace {
     /// For a line that is drawn over, and for reports of each change.
     pub(super) const LIVE: Self =
-        Self { first: Duration::from_secs(1), period: Duration::from_secs(1) };
+        Self { first: Duration::from_secs(1), period: Duration::from_secs(1), most_rows: u32::MAX };
     /// For lines that stay, as in the log of a job.
     pub(super) const RARE: Self =
-        Self { first: Duration::from_secs(10), period: Duration::from_secs(600) };
+        Self { first: Duration::from_secs(10), period: Duration::from_secs(600), most_rows: 100 };
 }
 
 /// Looks at the line of one name, from [`post`](Self::post) on.
@@ -47,7 +50,8 @@ impl StoreLookout {
         }
     }
 
-    /// Waits for the next snapshot, and returns it with this request's place, from 1. Cancel safe.
+    /// Waits for the next snapshot, and returns it with this request's place, from 1. The place is 0
+    /// if so many wait that they were not read. Cancel safe.
     pub(super) async fn next(&mut self) -> (Snapshot, u32) {
         let Some((_, snapshots)) = &mut self.task else { return std::future::pending().await };
         loop {
@@ -56,6 +60,9 @@ impl StoreLookout {
             };
             if let Some(place) = our_place(&snapshot) {
                 return (snapshot, place);
+            }
+            if snapshot.waiters.is_empty() && snapshot.waiting_total > 0 {
+                return (snapshot, 0);
             }
         }
     }
@@ -74,12 +81,22 @@ async fn look(semaphore: Semaphore, pace: Pace, sender: mpsc::Sender<Snapshot>) 
     loop {
         ticks.tick().await;
         // The request itself deals with a store that does not answer.
-        let Ok(mut snapshot) = semaphore.snapshot().await else { continue };
+        let Ok(mut snapshot) = read(&semaphore, pace.most_rows).await else { continue };
         holds.look(&mut snapshot, began.elapsed());
         if sender.send(snapshot).await.is_err() {
             return;
         }
     }
+}
+
+async fn read(semaphore: &Semaphore, most_rows: u32) -> Result<Snapshot, AdminError> {
+    if most_rows < u32::MAX {
+        let seen = semaphore.summary().await?;
+        if seen.holders_total.saturating_add(seen.waiting_total) > most_rows {
+            return Ok(seen);
+        }
+    }
+    semaphore.snapshot().await
 }
 
 /// Returns our place. This process has only one request that waits, so its process id finds it.

@@ -73,7 +73,12 @@ impl<'a> ToldWaiter<'a> {
     }
 
     pub(super) fn show(&mut self, snapshot: &Snapshot, place: u32) {
-        let Some(waits) = waits(snapshot, place) else { return };
+        let Some(waits) = waits(snapshot, place) else {
+            if place == 0 {
+                self.print(|| line::words_of_crowd(snapshot));
+            }
+            return;
+        };
         // Reasons describe each holder and waiter, so each report is made only if it is wanted.
         if self.events.are_wanted() {
             self.emit(snapshot, place, &waits);
@@ -85,9 +90,14 @@ impl<'a> ToldWaiter<'a> {
         if self.line.is_wanted() && !self.silence_is_told {
             self.line.draw(&line::words(snapshot, place, &waits));
         }
+        self.print(|| line::words(snapshot, place, &waits));
+    }
+
+    /// Prints a line that stays, if one is due.
+    fn print(&mut self, words: impl FnOnce() -> String) {
         if self.next_line.is_some_and(|at| Instant::now() >= at) {
             self.next_line = Some(Instant::now() + Pace::RARE.period);
-            let words = line::words(snapshot, place, &waits);
+            let words = words();
             self.entrance.voice.say(&words);
             self.printed = Some(words);
         }
