@@ -11,10 +11,11 @@ mod serve;
 pub(crate) mod show;
 pub(crate) mod steer;
 mod ticket;
+mod unused;
 
 use std::{env, ffi::OsString, panic::catch_unwind};
 
-use clap::error::ErrorKind;
+use clap::{CommandFactory, error::ErrorKind};
 
 use crate::{
     args::{Arguments, CliCommand, Global},
@@ -105,7 +106,7 @@ fn explain(error: &clap::Error) -> Result<Exit, Failure> {
             Err(Failure::usage("no command given (--help lists them)"))
         }
         ErrorKind::InvalidUtf8 => Err(Failure::usage(invalid_utf8())),
-        _ => Err(Failure::usage(format!("{} (see --help)", first_lines(error)))),
+        _ => Err(Failure::usage(format!("{} (see `{} --help`)", without_usage(error), command()))),
     }
 }
 
@@ -123,12 +124,31 @@ fn invalid_utf8() -> String {
     }
 }
 
-/// Returns clap's message up to the first blank line, as one line. The message may repeat an
-/// argument, and so a URL with a password that stands where no URL belongs.
-fn first_lines(error: &clap::Error) -> String {
+/// Returns the command whose flags or arguments were wrong, as far as the words tell it.
+fn command() -> String {
+    let (mut command, mut path) = (Arguments::command(), "seinpaal".to_owned());
+    for word in env::args_os().skip(1).filter_map(|word| word.into_string().ok()) {
+        match command.find_subcommand(&word).cloned() {
+            Some(found) => (command, path) = (found, format!("{path} {word}")),
+            None if word.starts_with('-') => {}
+            None => break,
+        }
+    }
+    path
+}
+
+/// Returns clap's message and its suggestions as one line, without the usage. The message may
+/// repeat an argument, and so a URL with a password that stands where no URL belongs.
+fn without_usage(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
-    let words = lines.collect::<Vec<_>>().join(" ");
+    let mut parts = text.split("\n\n").map(|part| {
+        let lines: Vec<_> = part.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines.join(" ")
+    });
+    let mut words = parts.next().unwrap_or_default();
+    for tip in parts.filter(|part| part.starts_with("tip: ")) {
+        words.push_str(&format!("; {}", tip.replace("tip: ", "")));
+    }
     let arguments: Vec<_> =
         env::args_os().map(OsString::into_string).filter_map(Result::ok).collect();
     let words = output::without_secrets(&words, arguments.iter().map(String::as_str));

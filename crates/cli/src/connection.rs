@@ -84,7 +84,7 @@ pub(crate) async fn connect(
     voice: Voice,
     signals: &mut Signals,
 ) -> Result<Seinpaal, Failure> {
-    choice.introduce(voice, true);
+    choice.introduce(voice);
     let connect = async || {
         Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect().await
     };
@@ -115,7 +115,7 @@ pub(crate) async fn connect_here(
     signals: &mut Signals,
     task: &mut Option<JoinHandle<()>>,
 ) -> Result<Seinpaal, Failure> {
-    choice.introduce(voice, true);
+    choice.introduce(voice);
     let connect = async || {
         Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(ttl)).connect_here().await
     };
@@ -160,7 +160,7 @@ where
     F: AsyncFnOnce(&Seinpaal) -> Result<T, Failure>,
 {
     let answer = on_runtime(async {
-        choice.introduce(voice, false);
+        choice.introduce(voice);
         let connect = async || {
             Seinpaal::builder(&choice.text).client(client).ttl(choice.ttl(None)).connect().await
         };

@@ -34,6 +34,8 @@ use tokio::task::JoinHandle;
 pub(crate) use events::{Events, RunEvent};
 pub(crate) use signals::{Signals, ends_waiting};
 pub(crate) use waiting::{Entrance, full, unless_ended};
+#[cfg(feature = "serve")]
+pub(crate) use work::watch_store;
 pub(crate) use work::work;
 
 use crate::{
@@ -69,7 +71,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs, voice: Voice) -> Result<Exit,
         ended
     });
     match (ended, mask) {
-        (Err(Failure { exit: Exit::Unreachable, message }), Some(mask))
+        (Err(Failure { exit: Exit::Unreachable | Exit::Forbidden, message }), Some(mask))
             if args.on_unreachable == OnUnreachable::Run =>
         {
             signals::stop_handling();

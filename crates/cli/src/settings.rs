@@ -2,7 +2,9 @@
 //! configuration.
 
 use std::{
-    env, fs, io,
+    env,
+    fmt::Display,
+    fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -37,6 +39,8 @@ pub(crate) struct StoreChoice {
     pub(crate) url: StoreUrl,
     /// The place that named the URL.
     pub(crate) origin: String,
+    /// Whether a flag named the URL.
+    is_stated: bool,
     /// Whether other users can read the file, and it contains a password.
     is_exposed: bool,
 }
@@ -60,13 +64,14 @@ impl StoreChoice {
         Self { is_exposed, ..self }
     }
 
-    /// Prints the store, and warnings about it. For a command that only runs CMD, the default store
-    /// is not worth a line.
-    pub(crate) fn introduce(&self, voice: Voice, is_for_running: bool) {
-        let words = format!("store {} ({})", self.url, self.origin);
-        match is_for_running && self.origin == BY_DEFAULT {
-            true => voice.explain_more(words),
-            false => voice.explain(words),
+    /// Prints the store, and warnings about it.
+    pub(crate) fn introduce(&self, voice: Voice) {
+        voice.explain(format!("store {} ({})", self.url, self.origin));
+        if env::var_os(STORE_VARIABLE).is_some_and(|text| text.is_empty()) && !self.is_stated {
+            voice.say(format!(
+                "{STORE_VARIABLE} is empty, so the store is {} ({}): unset it if that is meant",
+                self.url, self.origin
+            ));
         }
         if let Some(most) = self.longest_ttl().filter(|most| *most < USUAL_TTL) {
             let most = age(most);
@@ -93,12 +98,13 @@ struct ConfigFile {
 /// error elsewhere.
 pub(crate) fn choose(global: &Global) -> Result<StoreChoice, Failure> {
     if let Some(text) = &global.store {
-        return parsed(text, "--store".to_owned(), Exit::Usage);
+        let choice = parsed(text, "--store".to_owned(), Exit::Usage)?;
+        return Ok(StoreChoice { is_stated: true, ..choice });
     }
     if let Some(path) = &global.store_file {
         let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         let choice = parsed(text.trim(), path.display().to_string(), Exit::Conflict)?;
-        return Ok(choice.read_from(path));
+        return Ok(StoreChoice { is_stated: true, ..choice.read_from(path) });
     }
     if let Some(text) = from_environment()? {
         return parsed(&text, STORE_VARIABLE.to_owned(), Exit::Conflict);
@@ -134,11 +140,15 @@ fn from_config_files(paths: &[PathBuf]) -> Result<StoreChoice, Failure> {
 fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ConfigFile::default()),
-        // The file is missing, or in a directory that this user cannot enter (`sudo -u` keeps
-        // HOME).
-        Err(_) if fs::metadata(path).is_err() => return Ok(ConfigFile::default()),
-        Err(error) => return Err(unreadable(path, &error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_dangling(path) => {
+            return Ok(ConfigFile::default());
+        }
+        // Without the file that names the fleet's store, this user's own store would let
+        // everybody in.
+        Err(error) => {
+            let words = format!("{error}; make it readable, or name the store with --store");
+            return Err(unreadable(path, &words));
+        }
     };
     // The error's own text quotes the line, which may contain a password.
     toml::from_str(&text).map_err(|error| {
@@ -148,13 +158,19 @@ fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
     })
 }
 
+/// Returns whether the file, or a directory on the way to it, is a link that leads nowhere.
+fn is_dangling(path: &Path) -> bool {
+    let leads_nowhere = |at: &Path| at.is_symlink() && !at.exists();
+    path.ancestors().any(leads_nowhere)
+}
+
 fn parsed(text: &str, origin: String, if_bad: Exit) -> Result<StoreChoice, Failure> {
     let url = StoreUrl::parse(text)
         .map_err(|error| Failure::new(if_bad, format!("{origin}: {error}")))?;
     if let Some(feature) = url.missing_feature() {
         return Err(Failure::new(if_bad, format!("{origin}: {}", without(feature))));
     }
-    Ok(StoreChoice { text: text.to_owned(), url, origin, is_exposed: false })
+    Ok(StoreChoice { text: text.to_owned(), url, origin, is_stated: false, is_exposed: false })
 }
 
 fn without(feature: &str) -> String {
@@ -164,7 +180,7 @@ fn without(feature: &str) -> String {
     )
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
+fn unreadable(path: &Path, error: &impl Display) -> Failure {
     // It may be a URL in the place of a file.
     let path = masked(&path.to_string_lossy());
     Failure::new(Exit::Conflict, format!("cannot read {path}: {error}"))

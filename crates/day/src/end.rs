@@ -124,7 +124,7 @@ mod tests {
     fn one_line_with_its_words_fits_and_two_lines_or_none_do_not() {
         let SaidByJob::Line(words) = PossibleEnd::busy("gpus").err else { unreachable!() };
         let line = SaidByJob::Line(words);
-        assert!(line.fits("seinpaal: gpus: not acquired, busy: 1 of 1 held, 0 waiting\n"));
+        assert!(line.fits("seinpaal: gpus: busy: held by 4711@build3 for 2h00m; leave out -n\n"));
         for said in ["", "seinpaal: gpus: busy", "gpus: busy\n", "seinpaal: gpus: lost\n"] {
             assert!(!line.fits(said), "{said}");
         }

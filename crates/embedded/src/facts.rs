@@ -15,6 +15,8 @@ use seinpaal_store::{Advice, Fact};
 /// disk, and SQLite may copy it.
 const LEAST_ROOM: u64 = 64 << 20;
 const MIB: u64 = 1 << 20;
+/// The bit of a mode that lets every user write.
+const OTHERS_WRITE: u32 = 0o002;
 
 /// Returns the facts about a directory. A fact that cannot be found out is missing.
 pub(super) fn of(dir: &Path) -> Vec<Fact> {
@@ -38,7 +40,19 @@ pub(super) fn of(dir: &Path) -> Vec<Fact> {
 
 /// Returns advice about a directory.
 pub(super) fn advice(dir: &Path) -> Vec<Advice> {
-    room(dir).into_iter().filter_map(too_little).collect()
+    let mode = fs::metadata(dir).ok().map(|meta| meta.permissions().mode());
+    let room = room(dir).and_then(too_little);
+    room.into_iter().chain(mode.and_then(open_to_all)).collect()
+}
+
+fn open_to_all(mode: u32) -> Option<Advice> {
+    (mode & OTHERS_WRITE != 0).then(|| {
+        Advice::risk(format!(
+            "every user of this machine may change or delete what is stored here (mode {:04o}): run `chmod o-w` on it, \
+             and share it by a group",
+            mode & 0o7777
+        ))
+    })
 }
 
 fn too_little(room: u64) -> Option<Advice> {

@@ -77,7 +77,11 @@ impl Store for EmbeddedStore {
     fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
         let place = self.place.display().to_string();
         let advice = facts::advice(&self.place).into_iter().map(|advice| advice.at(&place));
-        let diagnosis = Diagnosis { facts: facts::of(&self.place), advice: advice.collect() };
+        let diagnosis = Diagnosis {
+            facts: facts::of(&self.place),
+            advice: advice.collect(),
+            ..Diagnosis::default()
+        };
         Box::pin(async { Ok(diagnosis) })
     }
 

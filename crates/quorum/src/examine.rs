@@ -9,7 +9,7 @@ use seinpaal_store::{
 };
 
 use super::{Quorum, answer::NodeReply, line::line, matter::CallHeader, node::QuorumNode};
-use seinpaal_redis::node::{NOTHING_KEPT, together};
+use seinpaal_redis::node::{KEPT_ON_DISK, together};
 
 impl Quorum {
     /// Asks each node about itself, and tells which do not answer. Each fact stands there once.
@@ -27,7 +27,7 @@ impl Quorum {
             }
         }
         // The quorum's own guard takes care of what nodes may forget.
-        advice.retain(|advice| self.guard == 0 || !advice.text.contains(NOTHING_KEPT));
+        advice.retain(|advice| self.guard == 0 || !advice.text.contains(KEPT_ON_DISK));
         let silent: Vec<_> = down.into_iter().map(|node| node.shown().to_owned()).collect();
         if !silent.is_empty() {
             advice.push(Advice::risk(format!(
@@ -37,7 +37,7 @@ impl Quorum {
                 self.nodes.len(),
             )));
         }
-        Diagnosis { facts: together(facts), advice }
+        Diagnosis { facts: together(facts), advice, ..Diagnosis::default() }
     }
 
     /// Looks at the ledgers of each node that answers, since every node decides by its own.

@@ -10,7 +10,7 @@ use redis::Value;
 use seinpaal_proto::{Inbox, time::Micros};
 
 pub(super) use self::rights::{of_subscribing, with_the_right_named};
-pub use self::settings::NOTHING_KEPT;
+pub use self::settings::KEPT_ON_DISK;
 use self::settings::ServerSettings;
 use super::{
     error::{self, LinkFailure},
@@ -66,7 +66,7 @@ pub(super) async fn diagnose(
     advice.extend(settings.advice(subject));
     let advice = advice.into_iter().map(|advice| advice.at(&subject.url.to_string())).collect();
     let facts = of_server(&info).into_iter().chain(settings.facts()).chain(clock).collect();
-    Ok(Diagnosis { facts, advice })
+    Ok(Diagnosis { facts, advice, ..Diagnosis::default() })
 }
 
 fn of_server(info: &str) -> Vec<Fact> {

@@ -29,6 +29,14 @@ impl RedisEndpoint {
         }
     }
 
+    /// How long sentinels wait for a silent master. `None`: there are none, or none answers.
+    pub(super) async fn fails_over_after(&self) -> Option<Duration> {
+        match self {
+            Self::Server(_) => None,
+            Self::Sentinels(url) => sentinel::down_after(url, self.connect_timeout()).await,
+        }
+    }
+
     pub(super) fn options(&self) -> &RedisOptions {
         match self {
             Self::Server(url) => &url.options,

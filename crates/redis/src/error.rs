@@ -14,6 +14,11 @@ use seinpaal_store::{
     },
 };
 
+/// All rights of a user for Seinpaal alone, with the default prefix.
+pub(super) const NEEDED_RIGHTS: &str = "resetchannels ~seinpaal:* &seinpaal:inbox:* +evalsha +eval +script|load +scan +ping +info +select +subscribe \
+     +hget +hmget +hgetall +hlen +hscan +hset +hdel +zadd +zrem +zrange +zrangebylex +zlexcount +zremrangebylex \
+     +exists +type +unlink +time +pubsub +publish +pexpire +persist";
+
 /// A code that begins a server's error, its meaning, and the remedy.
 struct ErrorRule(&'static str, StoreErrorKind, Certainty, &'static str);
 
@@ -45,7 +50,7 @@ const TABLE: [ErrorRule; 31] = [
     ErrorRule("CROSSSLOT", Misconfigured, NotExecuted, "a proxy does not honour hash tags: connect to the server itself"),
     ErrorRule("DENIED", Misconfigured, NotExecuted, "the server is in protected mode: set a password on it, or connect from its own machine"),
     ErrorRule("NOPROTO", Misconfigured, NotExecuted, "the server speaks neither RESP3 nor RESP2 with us: is it a Redis?"),
-    ErrorRule("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels listed in docs/internals/stores/redis.md"),
+    ErrorRule("NOPERM", Forbidden, NotExecuted, "this user may not do that: allow it the commands, keys and channels that `seinpaal doctor` names"),
     ErrorRule("NOAUTH", Forbidden, NotExecuted, "the server wants a password: put user:password@ into the store URL"),
     ErrorRule("WRONGPASS", Forbidden, NotExecuted, "user or password is wrong: check the store URL"),
     ErrorRule("WRONGTYPE", Corrupt, NotExecuted, "the key belongs to another program: use another prefix"),
@@ -128,9 +133,7 @@ fn denied(code: &str, details: &str) -> Option<StoreError> {
             let (shown, right) = (command.to_uppercase(), command.to_lowercase());
             format!("this user may not run {}: allow it +{right}", shown.replace('|', " "))
         }
-        None => {
-            "this user may not do that: allow it the commands, keys and channels listed".to_owned()
-        }
+        None => "this user may not do that: allow it the commands, keys and channels".to_owned(),
     };
     let torn = if certainty == Unknown {
         "; the script stopped in the middle, so evict or delete what is left"
@@ -138,9 +141,7 @@ fn denied(code: &str, details: &str) -> Option<StoreError> {
         ""
     };
     let said = one_line(&format!("{code} {details}"));
-    let message = format!(
-        "{advice} (docs/internals/stores/redis.md has all that is needed){torn} (it said: {said})"
-    );
+    let message = format!("{advice} (all that is needed: {NEEDED_RIGHTS}){torn} (it said: {said})");
     Some(StoreError::new(Forbidden, certainty, message))
 }
 

@@ -206,6 +206,7 @@ impl Link {
                          know HELLO, and allow it +hello";
             diagnosis.advice.push(Advice::hint(words).at(&url.to_string()));
         }
+        diagnosis.fails_over_after = options.endpoint.fails_over_after().await;
         Ok(diagnosis)
     }
 

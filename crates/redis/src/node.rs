@@ -15,7 +15,7 @@ use crate::{
 };
 #[doc(hidden)]
 pub use crate::{
-    diagnose::{NOTHING_KEPT, together},
+    diagnose::{KEPT_ON_DISK, together},
     keys::Keys,
     link::ReadNews,
 };

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use futures_util::{StreamExt, stream::FuturesUnordered};
+use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use redis::{AsyncConnectionConfig, Value, aio::PubSub};
 use tokio::{
     task::AbortHandle,
@@ -57,6 +57,20 @@ pub(super) async fn find_master(
         Some(seen) => Ok(url.server(seen.host, seen.port)),
         None => Err(no_answer(url, refusals)),
     }
+}
+
+/// How long the most patient of the sentinels that answer waits for a silent master.
+pub(super) async fn down_after(url: &SentinelUrl, longest_wait: Duration) -> Option<Duration> {
+    let ask = |(host, port): &(String, u16)| {
+        let sentinel = url.sentinel(host.clone(), *port);
+        async move {
+            let asked = question(sentinel, &url.master, longest_wait);
+            let details = timeout(longest_wait, asked).await.ok()?.ok()?.pop()?;
+            let details: HashMap<String, String> = redis::from_redis_value(details).ok()?;
+            details.get("down-after-milliseconds")?.parse().ok().map(Duration::from_millis)
+        }
+    };
+    join_all(url.sentinels.iter().map(ask)).await.into_iter().flatten().max()
 }
 
 async fn ask(

@@ -117,6 +117,17 @@ async fn each_documented_right_that_is_missing_is_named() {
 }
 
 #[tokio::test]
+async fn a_user_who_cannot_even_be_asked_about_rights_is_told_all_that_are_needed() {
+    for missing in ["+time", "+script|load", "+evalsha", "+subscribe"] {
+        let rights: Vec<_> = documented().into_iter().filter(|right| right != missing).collect();
+        let said = said_to(&rights).await;
+        for right in documented() {
+            assert!(said.contains(&right), "without {missing}, {right}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn keys_and_channels_that_are_not_allowed_are_named() {
     let without = |gone: char| {
         documented().into_iter().filter(move |right| !right.starts_with(gone)).collect()

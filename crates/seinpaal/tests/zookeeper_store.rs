@@ -244,7 +244,7 @@ async fn a_ledger_that_contradicts_itself_is_found_and_hides_no_other() {
 #[tokio::test]
 async fn a_diagnosis_tells_of_each_server_its_version_and_the_leaders_clock() {
     let client = Client::connect(&url("ensemble"), 1).await;
-    let Diagnosis { facts, advice } = client.store.diagnose().await.unwrap();
+    let Diagnosis { facts, advice, .. } = client.store.diagnose().await.unwrap();
     let fact = |what: &str| facts.iter().find(|fact| fact.what == what).unwrap().value.clone();
     assert!(fact("version").starts_with("ZooKeeper 3."), "{facts:?}");
     assert!(fact("servers").ends_with(" standalone") && !fact("clock").is_empty(), "{facts:?}");

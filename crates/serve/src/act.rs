@@ -1,6 +1,7 @@
 //! Changes: the page that asks for confirmation, and the form that it sends. Visitors who may not
 //! act get neither.
 
+mod about;
 pub(crate) mod asked;
 pub(crate) mod verb;
 pub(crate) mod words;
@@ -40,6 +41,8 @@ struct Confirm<'a> {
     name: &'a str,
     back: String,
     question: String,
+    /// Whom the action affects.
+    about: Vec<String>,
     consequence: &'a str,
     csrf: &'a str,
     /// The state and the search text of the items to change. `counted` is the number of the
@@ -75,11 +78,13 @@ pub(crate) async fn confirm(
         Err((status, words)) => return notice(&inner, &visitor, status, "Not done", &words),
     };
     let (words, base) = (action.words, &inner.options.base_path);
+    let question = action.question(counted.as_ref());
     page::whole(&Confirm {
-        frame: PageFrame::new(&inner, &visitor, words.question.trim_end_matches('?'), ""),
+        frame: PageFrame::new(&inner, &visitor, question.trim_end_matches('?'), ""),
         name: &action.name,
         back: action.page(base),
-        question: action.question(counted.as_ref()),
+        about: about::lines(&inner.seinpaal, &action.name, &action.deed).await,
+        question,
         matching: &action.matching.text,
         counted: counted.map_or_else(String::new, |items| inner.asked.keep(items).to_string()),
         consequence: words.consequence(action.state),
@@ -198,14 +203,23 @@ impl CheckedAction {
     }
 
     fn question(&self, counted: Option<&CountedItems>) -> String {
-        if let (Some(question), Some(counted)) = (self.words.verb.of_many(self.state), counted) {
-            return question.replace('*', &self.many(counted.items()));
-        }
-        // The question shows the first digits of a ticket, but the whole number of an item, because
-        // the numbers of items begin alike.
-        let is_ticket = self.target.len() == DIGITS;
-        let short = if is_ticket { &self.target[..8] } else { &self.target };
-        self.words.question.replace('*', short)
+        let many = self.words.verb.of_many(self.state).zip(counted);
+        let (question, target) = match many {
+            Some((question, counted)) => (question, self.many(counted.items())),
+            // The question shows the first digits of a ticket, but the whole number of an item,
+            // because the numbers of items begin alike.
+            None if self.target.len() == DIGITS => {
+                (self.words.question, self.target[..8].to_owned())
+            }
+            None => (self.words.question, self.target.clone()),
+        };
+        let name = shown(&self.name);
+        let part = |c| match c {
+            '*' => target.clone(),
+            '@' => name.clone(),
+            c => c.to_string(),
+        };
+        question.chars().map(part).collect()
     }
 
     fn many(&self, items: u64) -> String {

@@ -30,7 +30,8 @@ async fn read_on(pages: Weak<StoreSource>, names: HashSet<String>) {
 /// Reads one name. If the store does not answer, the reading is missing. If readings are missing
 /// for more than 5 s, waits and holds that ended in between are not counted.
 async fn read(source: &StoreSource, name: &str) {
-    if let Ok(mut seen) = source.seinpaal.semaphore(name).snapshot().await {
-        source.history.learn(&mut seen);
+    match source.seinpaal.semaphore(name).snapshot().await {
+        Ok(mut seen) => source.history.learn(&mut seen),
+        Err(_) => source.note_silence(true),
     }
 }

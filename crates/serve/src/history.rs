@@ -6,11 +6,12 @@
 
 mod ended;
 mod losses;
+mod outages;
 mod ring;
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -20,6 +21,7 @@ use crate::tally::ServeTally;
 pub(crate) use ended::EndedSpans;
 use ended::{LastWaiters, Span};
 pub(crate) use losses::Losses;
+use outages::Outages;
 pub(crate) use ring::{Bucket, Ring};
 
 /// How many names, and how many queues, have a past. A name that is only scraped takes 25 kB at
@@ -39,6 +41,7 @@ pub(crate) struct NameHistories {
     began: Instant,
     names: Pasts,
     queues: Pasts,
+    outages: Mutex<Outages>,
     /// The names whose waits, holds and losses are counted.
     tally: ServeTally,
 }
@@ -63,7 +66,38 @@ pub(crate) struct NamePast {
 
 impl NameHistories {
     pub(crate) fn new(tally: ServeTally) -> Self {
-        Self { began: Instant::now(), names: Mutex::default(), queues: Mutex::default(), tally }
+        Self {
+            began: Instant::now(),
+            names: Mutex::default(),
+            queues: Mutex::default(),
+            outages: Mutex::default(),
+            tally,
+        }
+    }
+
+    /// Notes that a reading has failed, because the store has been silent for so long.
+    pub(crate) fn silent(&self, lasted: Duration) {
+        self.silent_at(self.now().saturating_sub(lasted));
+    }
+
+    fn silent_at(&self, begin: Duration) {
+        self.lock_outages().silent(begin);
+    }
+
+    /// Returns the sentences about the outages within this time, the newest first.
+    pub(crate) fn outages(&self, within: Duration) -> Vec<String> {
+        self.lock_outages().words(self.now().saturating_sub(within))
+    }
+
+    /// Notes that the store answers, and returns the outages so far.
+    fn answered_at(&self, now: Duration) -> Outages {
+        let mut outages = self.lock_outages();
+        outages.answered(now);
+        outages.clone()
+    }
+
+    fn lock_outages(&self) -> MutexGuard<'_, Outages> {
+        self.outages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a reading of one name with its holders and waiters. Adds to the snapshot the holds
@@ -79,9 +113,10 @@ impl NameHistories {
     }
 
     fn learn_at<T>(&self, seen: &mut Snapshot, now: Duration, get: impl Fn(&NamePast) -> T) -> T {
+        let outages = self.answered_at(now);
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let past = entry(&mut names, &seen.name, now);
-        past.note(Bucket::of(seen), now);
+        past.note(Bucket::of(seen), now, &outages);
         past.meet(seen, now, &self.tally);
         get(past)
     }
@@ -99,20 +134,23 @@ impl NameHistories {
     }
 
     fn look_into_at(&self, seen: &QueueSnapshot, now: Duration) -> (NamePast, Duration) {
+        let outages = self.answered_at(now);
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let past = entry(&mut queues, &seen.name, now);
-        past.note(Bucket::of_queue(seen), now);
+        past.note(Bucket::of_queue(seen), now, &outages);
         (past.clone(), now)
     }
 
     /// Notes a reading of many names without their holders and waiters.
     pub(crate) fn scrape<'a>(&self, all: impl Iterator<Item = &'a Snapshot>) {
-        note_all(&self.names, all.map(|seen| (&*seen.name, Bucket::of(seen))), self.now());
+        let (now, all) = (self.now(), all.map(|seen| (&*seen.name, Bucket::of(seen))));
+        note_all(&self.names, all, now, &self.answered_at(now));
     }
 
     /// Notes a reading of many queues.
     pub(crate) fn scrape_queues<'a>(&self, all: impl Iterator<Item = &'a QueueSnapshot>) {
-        note_all(&self.queues, all.map(|seen| (&*seen.name, Bucket::of_queue(seen))), self.now());
+        let (now, all) = (self.now(), all.map(|seen| (&*seen.name, Bucket::of_queue(seen))));
+        note_all(&self.queues, all, now, &self.answered_at(now));
     }
 }
 
@@ -122,11 +160,16 @@ impl NameHistories {
     }
 }
 
-fn note_all<'a>(pasts: &Pasts, all: impl Iterator<Item = (&'a str, Bucket)>, now: Duration) {
+fn note_all<'a>(
+    pasts: &Pasts,
+    all: impl Iterator<Item = (&'a str, Bucket)>,
+    now: Duration,
+    outages: &Outages,
+) {
     let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
     // More names would only push each other out.
     for (name, bucket) in all.take(MOST_NAMES) {
-        entry(&mut pasts, name, now).note(bucket, now);
+        entry(&mut pasts, name, now).note(bucket, now, outages);
     }
 }
 
@@ -164,10 +207,14 @@ impl NamePast {
         }
     }
 
-    fn note(&mut self, bucket: Bucket, now: Duration) {
-        self.read_at = now;
-        self.fine.note(now, bucket);
-        self.coarse.note(now, bucket);
+    fn note(&mut self, bucket: Bucket, now: Duration, outages: &Outages) {
+        let before = std::mem::replace(&mut self.read_at, now);
+        for ring in [&mut self.fine, &mut self.coarse] {
+            ring.note(now, bucket);
+            for (begin, end) in outages.after(before) {
+                ring.leave_gap(begin, end);
+            }
+        }
     }
 
     /// Compares the reading with the one before. A waiter that holds now has waited, and a holder

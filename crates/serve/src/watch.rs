@@ -143,6 +143,7 @@ async fn read_on(
         let began = Instant::now();
         let seen = timeout(silence(&subject), view::read(&inner, &subject)).await;
         let seen = seen.unwrap_or_else(|_| Err("it does not answer".to_owned()));
+        inner.note_silence(seen.is_err());
         frames.send_modify(|frame| frame.take(seen));
         // Even if many pages ask, the store is read at most ten times in an interval.
         let interval = interval(&subject, began.elapsed());

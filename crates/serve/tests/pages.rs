@@ -78,6 +78,111 @@ async fn a_stream_that_is_resumed_sends_only_what_the_page_does_not_have() -> Ou
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_without_news_hides_its_buttons_and_tells_the_outage_later() -> Outcome {
+    let redis = seinpaal_rig::RedisServer::start();
+    let seinpaal = Seinpaal::connect(&redis.url("")).await?;
+    let _permit = seinpaal.mutex("crane").lock().await?;
+    let options = Options { allow_actions: true, ..Options::default() };
+    let site = Site::open(seinpaal, options).await?;
+    let page = site.get("/name?n=crane").await?.body;
+    assert!(page.contains("<body>") && page.contains("Evict…"), "{page}");
+    redis.pause();
+    let mut page = site.get("/name?n=crane").await?.body;
+    while !page.contains("Stale: the store has not answered") {
+        page = site.get("/name?n=crane").await?.body;
+    }
+    assert!(page.contains("<body class=\"stale\">"), "{page}");
+    let style = site.get("/assets/style.css").await?.body;
+    assert!(style.contains("body.stale .act { visibility: hidden; }"), "{style}");
+    redis.resume();
+    while !page.contains("The store did not answer for ") {
+        page = site.get("/name?n=crane").await?.body;
+    }
+    let home = text(&site.get("/").await?.body);
+    assert!(home.contains("The store did not answer for "), "{home}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_says_whom_the_action_affects() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let gpus = seinpaal.semaphore("gpus").limit(1);
+    let permit = gpus.acquire().label("job", "41").await?;
+    let _waits = support::waiting(gpus.acquire().label("job", "42")).await;
+    seinpaal.queue("mails").push("to: ann").await?;
+    let options = Options { allow_actions: true, ..Options::default() };
+    let site = Site::open(seinpaal.clone(), options).await?;
+    let ask = async |query: &str| -> Result<String, Box<dyn std::error::Error>> {
+        Ok(text(&site.get(&format!("/confirm?{query}")).await?.body))
+    };
+    let pid = std::process::id();
+    let short = permit.ticket().to_string()[..8].to_owned();
+    let asked = ask(&format!("do=evict&n=gpus&t={}", permit.ticket())).await?;
+    for words in [
+        &format!("Evict {short} of gpus?"),
+        &format!("It is {pid}@"),
+        "job=41 (",
+        "and has held 1 for",
+        "Next in line is",
+        "job=42",
+    ] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    let waiter = gpus.snapshot().await?.waiters[0].ticket;
+    let asked = ask(&format!("do=evict&n=gpus&t={waiter}")).await?;
+    assert!(asked.contains("1st of 1 in line") && asked.contains("Nobody else waits."), "{asked}");
+    let asked = ask("do=limit&n=gpus").await?;
+    assert!(asked.contains("Set the limit of gpus?"), "{asked}");
+    assert!(asked.contains("Now: 1 of 1 held, 1 waiting."), "{asked}");
+    let asked = ask("do=purge&n=mails").await?;
+    assert!(asked.contains("Purge the queue mails?") && asked.contains("Now: 1 ready"), "{asked}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queues_in_trouble_and_dead_letters_are_on_the_home_page() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let site = Site::open(seinpaal.clone(), Options::default()).await?;
+    let calm = text(&site.get("/").await?.body);
+    assert!(calm.contains("Nothing needs attention."), "{calm}");
+    let imports = seinpaal.queue("imports");
+    imports.push("x").deliveries(1).await?;
+    imports.worker(1, async |_| Err::<(), &str>("no route")).until_empty().run().await?;
+    let stopped = seinpaal.queue("stopped");
+    stopped.push("x").await?;
+    stopped.pause("no mail").await?;
+    let mut home = String::new();
+    while !home.contains("imports") || !home.contains("stopped") {
+        home = site.get("/").await?.body;
+    }
+    assert!(home.contains("href=\"/queue?n=imports\""), "{home}");
+    let home = text(&home);
+    for words in ["Needs attention", "1 dead letter.", "Paused: “no mail”.", "dead letters 1"] {
+        assert!(home.contains(words), "{words}: {home}");
+    }
+    let queues = text(&site.get("/queues").await?.body);
+    assert!(queues.contains("1 dead letter. Empty."), "{queues}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_keeps_a_line_waiting_is_said_once() -> Outcome {
+    let seinpaal = Seinpaal::in_memory();
+    let full = seinpaal.semaphore("full").limit(1);
+    let _held = full.acquire().await?;
+    let mut line = Vec::new();
+    for _ in 0..5 {
+        line.push(support::waiting(full.acquire()).await);
+    }
+    let site = Site::open(seinpaal, Options::default()).await?;
+    let page = text(&site.get("/name?n=full").await?.body);
+    let (_, line) = page.split_once("In line").ok_or("no line")?;
+    assert_eq!(line.matches("1 of 1 held").count(), 1, "{line}");
+    assert!(!line.contains("as above"), "{line}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_pages_of_one_name_ask_the_store_as_often_as_one() -> Outcome {
     let redis = seinpaal_rig::RedisServer::start();
     let seinpaal = Seinpaal::connect(&redis.url("")).await?;

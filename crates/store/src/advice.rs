@@ -1,6 +1,6 @@
 //! Facts about a store, and advice on changes to it, for people.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// What a store says about itself when it is asked.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -10,6 +10,8 @@ pub struct Diagnosis {
     pub facts: Vec<Fact>,
     /// The changes by which the store's promises hold.
     pub advice: Vec<Advice>,
+    /// How long the store waits for a silent server until it makes another one the master.
+    pub fails_over_after: Option<Duration>,
 }
 
 /// Something that should be changed about a store, or about how it is used.

@@ -17,12 +17,13 @@ pub use why::{Explained, ReasonJson};
 
 const MOST_SLOTS: u32 = 65_536;
 
-/// Returns the state of a name: `open`, `paused` or `guarded`.
+/// Returns the state of a name: `open`, `closed` by a limit of 0, `paused` or `guarded`.
 #[must_use]
 pub fn state(snapshot: &Snapshot) -> &'static str {
     match (&snapshot.paused, snapshot.guarded_for) {
         (Some(_), _) => "paused",
         (None, Some(_)) => "guarded",
+        (None, None) if snapshot.limit == 0 => "closed",
         (None, None) => "open",
     }
 }
@@ -89,6 +90,9 @@ pub struct LimitJson<'a> {
     pub name: &'a str,
     /// The limit: how many permits there are.
     pub limit: u32,
+    /// The names of the slots, from slot 0 up. The field is left out where slots have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slot_names: Vec<&'a str>,
 }
 
 /// The figures of a name in a list. `list` prints one name a line.
@@ -106,9 +110,13 @@ pub struct NameJson<'a> {
     permits_held: u32,
     /// How many permits are free now.
     available: u32,
-    /// Whether the name admits anybody: `open`, `paused` by an operator, or `guarded`, while the
-    /// store may have forgotten leases.
+    /// Whether the name admits anybody: `open`, `closed` by a limit of 0, `paused` by an operator,
+    /// or `guarded`, while the store may have forgotten leases.
     state: &'static str,
+    /// The reason of the pause, which may be empty. `null`: the name is not paused.
+    pause_reason: Option<&'a str>,
+    /// Whether an operator has set the limit.
+    limit_is_set: bool,
     /// How many requests wait in line.
     waiting: u32,
     /// The wait so far of the request that has waited longest, in milliseconds. `null`: none waits.
@@ -126,6 +134,8 @@ impl<'a> NameJson<'a> {
             permits_held: snapshot.permits_held,
             available: snapshot.available(),
             state: state(snapshot),
+            pause_reason: snapshot.paused.as_deref(),
+            limit_is_set: snapshot.is_pinned,
             waiting: snapshot.waiting_total,
             oldest_wait_ms: snapshot.oldest_wait().map(|wait| wait.as_millis()),
         }

@@ -100,12 +100,36 @@ pub fn held(snapshot: &Snapshot) -> String {
         Some(Kind::RwLock) if held == MOST_READERS => "1 writer".to_owned(),
         Some(Kind::RwLock) if held == 1 => "1 reader".to_owned(),
         Some(Kind::RwLock) => format!("{held} readers"),
-        // With a limit of 0, the text of [`reason`] says the limit.
-        _ if limit == 0 => format!("{held} held"),
         // The limit was lowered after the permits were granted.
         _ if held > limit => format!("{held} held, the limit is {limit} now"),
         _ => format!("{held} of {limit} held"),
     }
+}
+
+/// How many permits a writer has.
+pub const ALL: &str = "all";
+
+/// Writes a number of permits. A writer of a readers-writer lock has all of them.
+#[must_use]
+pub fn permits(snapshot: &Snapshot, permits: u32) -> String {
+    match (snapshot.kind, permits) {
+        (Some(Kind::RwLock), MOST_READERS) => ALL.to_owned(),
+        _ => permits.to_string(),
+    }
+}
+
+/// Returns whether nobody holds or waits and no limit is stored. The limit of a snapshot is then
+/// the one that a first request would state.
+#[must_use]
+pub fn has_no_limit(snapshot: &Snapshot) -> bool {
+    snapshot.holders_total == 0 && snapshot.waiting_total == 0 && !snapshot.is_pinned
+}
+
+/// Returns whether nobody uses the name, and no operator has set anything for it. It may be
+/// mistyped.
+#[must_use]
+pub fn is_unknown(snapshot: &Snapshot) -> bool {
+    has_no_limit(snapshot) && snapshot.paused.is_none() && snapshot.slot_names.is_empty()
 }
 
 /// Says why the name admits nobody at all. `None`: waiters wait only for permits that are held.

@@ -193,7 +193,7 @@ impl Store for ZookeeperStore {
             let session = format!("half of it is {seconds:.1}s, and no lease lasts longer");
             let mut facts = look.facts();
             facts.push(Fact::new("session", session));
-            Ok(Diagnosis { facts, advice: look.advice() })
+            Ok(Diagnosis { facts, advice: look.advice(), ..Diagnosis::default() })
         })
     }
 

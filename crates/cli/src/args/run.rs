@@ -51,7 +51,8 @@ pub(crate) struct RunArgs {
     /// is then not run twice when one clock is late
     #[arg(long, value_name = "DUR", value_parser = values::above_zero)]
     pub(crate) min_hold: Option<Duration>,
-    /// The reaction to a store that cannot be reached or has no room (status 69)
+    /// The reaction to a store that cannot be reached, has no room (status 69), or refuses to be
+    /// written (77)
     #[arg(long, value_name = "ACTION", default_value = "fail")]
     pub(crate) on_unreachable: OnUnreachable,
     /// The reaction to others that hold NAME or wait for it

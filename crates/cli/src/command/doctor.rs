@@ -1,22 +1,26 @@
 //! `doctor`: reports facts about the store, risks to its promises, stored ledgers that contradict
 //! themselves, and how long an outage a ttl survives.
 
+mod fail_over;
 mod ledgers;
 
 use std::time::{Duration, Instant};
 
-use seinpaal::{Advice, Diagnosis, Fact, Schedule, Seinpaal};
+use seinpaal::{Advice, Diagnosis, Fact, Schedule, Seinpaal, Semaphore};
 use tokio::time::timeout;
 
-use self::ledgers::Ledgers;
+use self::{fail_over::FailOver, ledgers::Ledgers};
 use crate::{
     args::{DoctorArgs, Global},
     connection::on_runtime,
     exit::{Exit, Failure},
     output::{self, NamedStore, Voice, json, text::age},
+    run::full,
     settings::{self, StoreChoice},
 };
 
+/// The name that is acquired and released. Every `doctor` uses the same, so it leaves one behind.
+const OWN_NAME: &str = "seinpaal-doctor";
 /// How many requests measure the round trip.
 const ASKED: usize = 21;
 /// How long one answer may take.
@@ -29,7 +33,7 @@ const WIDTH: usize = 17;
 /// The findings.
 struct Finding {
     connected_in: Duration,
-    /// The times of the requests, sorted.
+    /// The times of the requests, sorted. There are none if nobody gets in.
     round_trips: Vec<Duration>,
     facts: Vec<Fact>,
     advice: Vec<Advice>,
@@ -43,7 +47,7 @@ struct Finding {
 pub(super) fn doctor(global: &Global, args: &DoctorArgs, voice: Voice) -> Result<Exit, Failure> {
     let choice = settings::choose(global)?;
     let finding = on_runtime(async {
-        choice.introduce(voice, true);
+        choice.introduce(voice);
         examine(&choice, choice.ttl(args.ttl), args.ledgers).await
     });
     let finding = finding.map_err(|failure| failure.about(NamedStore::new("", &choice.url)))?;
@@ -57,17 +61,53 @@ async fn examine(choice: &StoreChoice, ttl: Duration, most: u32) -> Result<Findi
     let connecting = Seinpaal::builder(&choice.text).client("seinpaal doctor").ttl(ttl);
     let seinpaal = connecting.connect().await?;
     let connected_in = began.elapsed();
-    let round_trips = round_trips(&seinpaal).await?;
-    let Diagnosis { facts, advice } = seinpaal.diagnose().await?;
-    let ledgers = Ledgers::look(&seinpaal, most as usize).await?;
+    let Diagnosis { mut facts, mut advice, fails_over_after } = seinpaal.diagnose().await?;
     let schedule = seinpaal.schedule(ttl);
     let is_leased = !matches!(seinpaal.abilities().scheme, "embedded" | "memory");
+    if let Some(wait) = fails_over_after {
+        let fail_over = FailOver::new(wait, |ttl| seinpaal.schedule(ttl));
+        facts.push(fail_over.fact());
+        advice.extend(fail_over.advice(schedule));
+    }
+    let semaphore = seinpaal.semaphore(OWN_NAME);
+    // The store may remember our own name for a while, so the names are counted before.
+    let ledgers = Ledgers::look(&seinpaal, most as usize).await;
+    // A store that lets nobody in may not answer questions either, and the facts are still worth
+    // printing.
+    let (round_trips, ledgers) = match refusal(&seinpaal, &semaphore).await? {
+        Some(why) => {
+            advice.insert(0, Advice::risk(format!("nobody gets in: {why}")));
+            (Vec::new(), ledgers.unwrap_or(Ledgers::NotAsked))
+        }
+        None => (round_trips(&semaphore).await?, ledgers?),
+    };
     Ok(Finding { connected_in, round_trips, facts, advice, ledgers, schedule, is_leased })
 }
 
+/// Acquires a permit of our own name and gives it back. Returns why the store refuses that.
+async fn refusal(seinpaal: &Seinpaal, semaphore: &Semaphore) -> Result<Option<String>, Failure> {
+    let passing_through = async {
+        // Without a permit a restart guard is on, which is no refusal.
+        if let Some(permit) = semaphore.try_acquire().await.map_err(|error| error.to_string())? {
+            permit.release().await.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    };
+    tokio::select! {
+        biased;
+        passed = timeout(ANSWER_TIMEOUT, passing_through) => match passed {
+            Ok(passed) => Ok(passed.err()),
+            Err(_) => match seinpaal.outage().and_then(|outage| outage.error) {
+                Some(error) => Ok(Some(error.to_string())),
+                None => Err(silent()),
+            },
+        },
+        full = full(seinpaal) => Ok(full.message),
+    }
+}
+
 /// Measures requests about an unused name.
-async fn round_trips(seinpaal: &Seinpaal) -> Result<Vec<Duration>, Failure> {
-    let semaphore = seinpaal.semaphore(&format!("seinpaal-doctor-{}", std::process::id()));
+async fn round_trips(semaphore: &Semaphore) -> Result<Vec<Duration>, Failure> {
     let mut round_trips = Vec::new();
     for _ in 0..ASKED {
         let began = Instant::now();
@@ -88,8 +128,8 @@ fn silent() -> Failure {
 }
 
 impl Finding {
-    fn median(&self) -> Duration {
-        self.round_trips[self.round_trips.len() / 2]
+    fn median(&self) -> Option<Duration> {
+        self.round_trips.get(self.round_trips.len() / 2).copied()
     }
 
     fn longest(&self) -> Duration {
@@ -100,8 +140,10 @@ impl Finding {
         let mut lines = vec![fact("store", &format!("{} ({})", choice.url, choice.origin))];
         lines.extend(self.facts.iter().map(|known| fact(known.what, &known.value)));
         lines.push(fact("connected in", &millis(self.connected_in)));
-        let (median, longest) = (millis(self.median()), millis(self.longest()));
-        lines.push(fact("round trip", &format!("{median}, at most {longest} (of {ASKED})")));
+        if let Some(median) = self.median() {
+            let (median, longest) = (millis(median), millis(self.longest()));
+            lines.push(fact("round trip", &format!("{median}, at most {longest} (of {ASKED})")));
+        }
         lines.push(fact("outage", &self.outage()));
         lines.push(fact("ledgers", &self.ledgers.fact()));
         let words = |advice: &Advice| match advice.is_risk {
@@ -169,7 +211,8 @@ fn millis(length: Duration) -> String {
 }
 
 fn as_json(choice: &StoreChoice, finding: &Finding) -> String {
-    let ms = |length: Duration| length.as_secs_f64() * 1e3;
+    // To the microsecond.
+    let ms = |length: Duration| length.as_micros() as f64 / 1e3;
     let schedule = finding.schedule;
     let outage = |length: Duration| finding.is_leased.then(|| ms(length));
     let slowness = finding.slowness();
@@ -183,8 +226,8 @@ fn as_json(choice: &StoreChoice, finding: &Finding) -> String {
         store: choice.url.to_string(),
         facts: finding.facts.iter().map(|known| (known.what, known.value.as_str())).collect(),
         connected_in_ms: ms(finding.connected_in),
-        round_trip_ms: ms(finding.median()),
-        longest_round_trip_ms: ms(finding.longest()),
+        round_trip_ms: finding.median().map(ms),
+        longest_round_trip_ms: finding.median().map(|_| ms(finding.longest())),
         ttl_ms: ms(schedule.ttl()),
         survives_any_outage_ms: outage(schedule.shortest_outage()),
         survives_some_outages_ms: outage(schedule.danger()),

@@ -1,5 +1,8 @@
 //! `limit`: prints or changes how many permits exist.
 
+use seinpaal::{Kind, Snapshot};
+
+use super::unused;
 use crate::{
     args::{Global, LimitArgs},
     connection::ask,
@@ -9,23 +12,42 @@ use crate::{
 
 /// Prints the limit, or changes it and prints nothing.
 pub(super) fn limit(global: &Global, args: &LimitArgs, voice: Voice) -> Result<Exit, Failure> {
-    let stored = ask(global, voice, "seinpaal limit", &args.name, async |seinpaal| {
+    let mut is_question = false;
+    let (seen, remark) = ask(global, voice, "seinpaal limit", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);
+        let seen = semaphore.summary().await?;
         match args.limit {
             Some(limit) => semaphore.set_limit(limit).await?,
             None if let Some(names) = &args.slots => {
                 semaphore.name_slots(names.iter()).await?;
             }
             None if args.unset => semaphore.unset_limit().await?,
-            None => return Ok(Some(semaphore.stored_limit().await?)),
+            None => is_question = true,
         }
-        Ok(None)
+        let remark = unused::remark(seinpaal, &seen, voice).await;
+        Ok((seen, remark))
     })?;
-    let Some(limit) = stored else { return Ok(Exit::Success) };
-    let text = if global.json {
-        json::line(&json::LimitJson { name: &args.name, limit })
+    let text = if !is_question {
+        String::new()
+    } else if global.json {
+        let (limit, slot_names) = (seen.limit, seen.slot_names.iter().collect());
+        json::line(&json::LimitJson { name: &args.name, limit, slot_names })
     } else {
-        format!("{limit}\n")
+        words(&seen)
     };
-    output::print(&text).map(|()| Exit::Success)
+    output::print(&text)?;
+    remark.iter().for_each(|words| voice.say(words));
+    if is_question && !global.json && !seen.slot_names.is_empty() {
+        // Scripts read the number alone.
+        voice.say(format!("{}: its slots are {}", args.name, seen.slot_names));
+    }
+    Ok(Exit::Success)
+}
+
+fn words(seen: &Snapshot) -> String {
+    match seen.kind {
+        // The limit of such a lock is not the user's.
+        Some(Kind::RwLock) => "none\n".to_owned(),
+        _ => format!("{}\n", seen.limit),
+    }
 }

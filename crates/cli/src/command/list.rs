@@ -9,7 +9,7 @@ use crate::{
     output::{
         self, Voice, json,
         table::{Column, Table, TableRoom},
-        text::{age, held},
+        text::{age, has_no_limit, held},
     },
     top::arrange,
 };
@@ -69,6 +69,7 @@ fn table(names: &[Snapshot]) -> Table {
 pub(crate) fn held_in_short(snapshot: &Snapshot) -> String {
     match snapshot.kind {
         Some(Kind::RwLock) => held(snapshot),
+        _ if has_no_limit(snapshot) => "0/-".to_owned(),
         _ => format!("{}/{}", snapshot.permits_held, snapshot.limit),
     }
 }

@@ -32,7 +32,7 @@ mod with_pages {
     use crate::{
         connection::{connect, on_runtime},
         output::NamedStore,
-        run::{Signals, ends_waiting},
+        run::{Signals, ends_waiting, watch_store},
         settings,
     };
 
@@ -52,7 +52,7 @@ mod with_pages {
             let seinpaal =
                 connect(&choice, None, "seinpaal serve", Duration::ZERO, voice, &mut signals)
                     .await?;
-            let dashboard = Dashboard::new(seinpaal, options)
+            let dashboard = Dashboard::new(seinpaal.clone(), options)
                 .map_err(|error| Failure::usage(error.to_string()))?;
             announce(&listener, args, voice)?;
             let serving = async {
@@ -64,6 +64,7 @@ mod with_pages {
             };
             let exit = tokio::select! {
                 exit = until_ended(&mut signals) => exit,
+                never = watch_store(&seinpaal, subject, voice) => never,
                 served = serving => served.map(|()| Exit::Success).map_err(Failure::internal)?,
             };
             finish(&dashboard, &mut signals).await;

@@ -1,33 +1,57 @@
 //! `show`: prints the holders and the waiters of a name.
 
-use seinpaal::{About, Slots, Snapshot, Ticket};
+use seinpaal::{About, Slots, Snapshot, Ticket, store::url::StoreUrl};
 
 use crate::{
     args::{Global, ShowArgs},
-    command::ticket,
-    connection::ask,
+    command::{ticket, unused},
+    connection::ask_at,
     exit::{Exit, Failure},
     output::{
         self, Voice, json,
         table::{Column, Table, TableRoom},
-        text::{age, held, plain},
+        text::{ALL, age, has_no_limit, held, permits, plain},
         ticket::ShortTickets,
         why,
     },
+    settings::{self, StoreChoice},
 };
+
+const CLIENT: &str = "seinpaal show";
 
 /// Shows one name, or why one of its waiters waits.
 pub(super) fn show(global: &Global, args: &ShowArgs, voice: Voice) -> Result<Exit, Failure> {
-    let name = &args.which.name;
-    let text = ask(global, voice, "seinpaal show", name, async |seinpaal| {
+    let (name, choice) = (&args.which.name, settings::choose(global)?);
+    let shown = ask_at(&choice, voice, CLIENT, name, async |seinpaal| {
         let snapshot = seinpaal.semaphore(name).snapshot().await?;
-        match &args.why {
-            Some(start) => explain(&snapshot, ticket::among(&snapshot, start)?, global.json),
-            None if global.json => Ok(json::line(&json::Shown::new(&snapshot))),
-            None => Ok(page(&snapshot, args.width.wide)),
+        let text = match &args.why {
+            Some(start) => explain(&snapshot, ticket::among(&snapshot, start)?, global.json)?,
+            None if global.json => json::line(&json::Shown::new(&snapshot)),
+            None => page(&snapshot, args.width.wide),
+        };
+        Ok((text, unused::remark(seinpaal, &snapshot, voice).await))
+    });
+    let (text, remark) = match shown {
+        Err(failure) if is_on_full_disk(&failure, &choice) && !global.json => {
+            let listed = ask_at(&choice, Voice::new(true, 0), CLIENT, name, async |seinpaal| {
+                Ok(seinpaal.list(name).await?.into_iter().find(|seen| seen.name == *name))
+            });
+            if let Ok(Some(seen)) = listed {
+                output::print(&head(&seen))?;
+            }
+            return Err(failure);
         }
-    })?;
-    output::print(&text).map(|()| Exit::Success)
+        shown => shown?,
+    };
+    output::print(&text)?;
+    remark.iter().for_each(|words| voice.say(words));
+    Ok(Exit::Success)
+}
+
+/// Returns whether a look may have failed because the disk of this machine's store is full. A look
+/// at one name writes there, and the list does not, so the totals can still be had.
+fn is_on_full_disk(failure: &Failure, choice: &StoreChoice) -> bool {
+    failure.exit == Exit::Unreachable && matches!(choice.url, StoreUrl::Embedded(_))
 }
 
 fn explain(snapshot: &Snapshot, ticket: Ticket, as_json: bool) -> Result<String, Failure> {
@@ -58,6 +82,14 @@ fn page(snapshot: &Snapshot, wide: bool) -> String {
 }
 
 pub(crate) fn head(snapshot: &Snapshot) -> String {
+    let held = match has_no_limit(snapshot) {
+        true => "nobody holds, no limit is stored".to_owned(),
+        false => held(snapshot),
+    };
+    let slots = match snapshot.slot_names.is_empty() {
+        true => String::new(),
+        false => format!(", slots {}", snapshot.slot_names),
+    };
     let set = if snapshot.is_pinned { ", a limit set by `seinpaal limit`" } else { "" };
     let reason = match snapshot.paused.as_deref() {
         Some(reason) if !reason.is_empty() => format!(" ({reason})"),
@@ -67,9 +99,8 @@ pub(crate) fn head(snapshot: &Snapshot) -> String {
         format!(", admits nobody for {}: the server may have forgotten leases", age(left))
     });
     let head = format!(
-        "{}: {}{set}, {} waiting, {}{reason}{}",
+        "{}: {held}{slots}{set}, {} waiting, {}{reason}{}",
         snapshot.name,
-        held(snapshot),
         snapshot.waiting_total,
         json::state(snapshot),
         guarded.unwrap_or_default(),
@@ -94,7 +125,7 @@ fn holders(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
         table.row(vec![
             ticket(holder.ticket),
             slots(seen, &holder.slots),
-            holder.slots.count().to_string(),
+            permits(seen, holder.slots.count()),
             holder.fence.to_string(),
             holder.about.client.clone(),
             holder.about.host.clone(),
@@ -134,7 +165,7 @@ fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
         table.row(vec![
             ticket(waiter.ticket),
             i32::to_string(&place),
-            waiter.permits.to_string(),
+            permits(seen, waiter.permits),
             waiter.priority.to_string(),
             waiter.about.client.clone(),
             waiter.about.host.clone(),
@@ -149,6 +180,9 @@ fn waiters(seen: &Snapshot, ticket: impl Fn(Ticket) -> String) -> Table {
 
 /// Returns the names of slots, or their numbers if they have no names.
 fn slots(seen: &Snapshot, slots: &Slots) -> String {
+    if permits(seen, slots.count()) == ALL {
+        return ALL.to_owned();
+    }
     let names = seen.slot_names.of(slots);
     if names.is_empty() { slots.to_string() } else { names.to_string() }
 }

@@ -1,5 +1,6 @@
 //! `pause`, `resume` and `evict`.
 
+use super::unused;
 use crate::{
     args::{Global, NameAndTicket, OneName, PauseArgs},
     command::ticket::find,
@@ -11,7 +12,10 @@ use crate::{
 /// Pauses a name.
 pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal pause", &args.name, async |seinpaal| {
-        seinpaal.semaphore(&args.name).pause(&args.reason).await?;
+        let semaphore = seinpaal.semaphore(&args.name);
+        let seen = semaphore.summary().await?;
+        semaphore.pause(&args.reason).await?;
+        unused::remark(seinpaal, &seen, voice).await.iter().for_each(|words| voice.say(words));
         voice.explain(format!("{}: paused", args.name));
         Ok(Exit::Success)
     })
@@ -20,7 +24,10 @@ pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<E
 /// Resumes a name.
 pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal resume", &args.name, async |seinpaal| {
-        seinpaal.semaphore(&args.name).resume().await?;
+        let semaphore = seinpaal.semaphore(&args.name);
+        let seen = semaphore.summary().await?;
+        semaphore.resume().await?;
+        unused::remark(seinpaal, &seen, voice).await.iter().for_each(|words| voice.say(words));
         voice.explain(format!("{}: resumed", args.name));
         Ok(Exit::Success)
     })

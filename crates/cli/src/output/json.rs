@@ -16,14 +16,15 @@ pub(crate) fn line(object: &impl Serialize) -> String {
     format!("{text}\n")
 }
 
-/// The row of `doctor`. An outage is `null` if a permit lasts as long as its process.
+/// The row of `doctor`. An outage is `null` if a permit lasts as long as its process, and a round
+/// trip if nobody gets in.
 #[derive(Debug, Serialize)]
 pub(crate) struct DoctorJson<'a> {
     pub(crate) store: String,
     pub(crate) facts: BTreeMap<&'static str, &'a str>,
     pub(crate) connected_in_ms: f64,
-    pub(crate) round_trip_ms: f64,
-    pub(crate) longest_round_trip_ms: f64,
+    pub(crate) round_trip_ms: Option<f64>,
+    pub(crate) longest_round_trip_ms: Option<f64>,
     pub(crate) ttl_ms: f64,
     pub(crate) survives_any_outage_ms: Option<f64>,
     pub(crate) survives_some_outages_ms: Option<f64>,

@@ -22,8 +22,7 @@ enum Cut {
     Nothing,
     /// The end, down to this many columns of the screen.
     End(usize),
-    /// The start, where names differ least. This is only done on a terminal, because a program may
-    /// read the names.
+    /// The start, where names differ least.
     Start(usize),
 }
 
@@ -58,7 +57,7 @@ impl Column {
         Self { cut: Cut::End(least), ..self }
     }
 
-    /// Allows cells to lose their starts on a terminal, down to this many columns of the screen.
+    /// Allows cells to lose their starts, down to this many columns of the screen.
     pub(crate) const fn cut_start(self, least: usize) -> Self {
         Self { cut: Cut::Start(least), ..self }
     }
@@ -100,7 +99,7 @@ impl Table {
     /// Returns the width of each column, or `None` if it is left out.
     fn widths(&self, room: TableRoom) -> Vec<Option<usize>> {
         let whole: Vec<_> = (0..self.columns.len()).map(|at| self.widest(at)).collect();
-        let least = |at: usize| self.least(at, whole[at], room);
+        let least = |at: usize| self.least(at, whole[at]);
         let mut widths: Vec<_> = (0..whole.len()).map(|at| Some(least(at))).collect();
         while total(&widths) > room.columns {
             let Some(last) = self.first_to_go(&widths) else { break };
@@ -121,12 +120,11 @@ impl Table {
         width(self.columns[at].head).max(widest)
     }
 
-    fn least(&self, at: usize, whole: usize, room: TableRoom) -> usize {
+    fn least(&self, at: usize, whole: usize) -> usize {
         let column = self.columns[at];
         match column.cut {
-            Cut::End(least) => whole.min(least.max(width(column.head))),
-            Cut::Start(least) if room.is_terminal => whole.min(least.max(width(column.head))),
-            Cut::Start(_) | Cut::Nothing => whole,
+            Cut::End(least) | Cut::Start(least) => whole.min(least.max(width(column.head))),
+            Cut::Nothing => whole,
         }
     }
 

@@ -44,6 +44,11 @@ impl Voice {
         }
     }
 
+    /// Returns whether `-q` was given.
+    pub(crate) fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
     /// Returns whether `-v` was given.
     pub(crate) fn is_explaining(self) -> bool {
         self.verbosity > 0

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seinpaal::{Ended, Lost, Outage};
+use seinpaal::{Ended, Lost, Outage, store::url::StoreUrl};
 
 use crate::output::text::age;
 
@@ -73,7 +73,7 @@ impl CmdEnding {
         Self { what, remedy: hindrance.remedy() }
     }
 
-    pub(super) fn loss(lost: Lost, hindrance: &Hindrance) -> Self {
+    pub(super) fn loss(lost: Lost, hindrance: &Hindrance, store: &StoreUrl) -> Self {
         let (why, remedy) = match lost {
             Lost::Silence | Lost::Ended(Ended::Expired) => {
                 (format!("it was not renewed, {}", hindrance.why()), hindrance.remedy())
@@ -92,7 +92,12 @@ impl CmdEnding {
             ),
             Lost::Forgotten => (
                 "the store has lost its data and does not know it any more".to_owned(),
-                "a store that keeps its data, or restart-guard=on, prevents that",
+                match store.redis_options() {
+                    Some(options) if options.restart_guard.is_none() => {
+                        "a store that keeps its data prevents that, and restart-guard=on keeps others out meanwhile"
+                    }
+                    _ => "a store that keeps its data prevents that",
+                },
             ),
             other => (other.to_string(), "run it again if it is still wanted"),
         };

@@ -54,13 +54,14 @@ fn is_executable(path: &Path) -> bool {
 }
 
 fn missing(command: &OsStr) -> Failure {
-    Failure::new(
-        Exit::NotFound,
-        format!(
-            "cannot run {}: command not found; is it installed, and in PATH?",
-            command.display()
-        ),
-    )
+    let remedy = match command.as_bytes().contains(&b' ') {
+        true => {
+            "write a command and its arguments without quotes around them, or use `sh -c '...'`"
+        }
+        false => "is it installed, and in PATH?",
+    };
+    let words = format!("cannot run {}: command not found; {remedy}", command.display());
+    Failure::new(Exit::NotFound, words)
 }
 
 fn barred(command: &OsStr) -> Failure {
@@ -89,6 +90,8 @@ mod tests {
         assert_eq!(exit("no-such-command-anywhere"), Exit::NotFound);
         assert_eq!(exit("/no/such/file"), Exit::NotFound);
         assert_eq!(exit(""), Exit::NotFound);
+        let quoted = find(OsStr::new("make all")).unwrap_err().message.unwrap();
+        assert!(quoted.contains("without quotes") && quoted.contains("sh -c"), "{quoted}");
         assert_eq!(exit("/etc/passwd"), Exit::CannotExecute);
         assert_eq!(exit("/etc"), Exit::CannotExecute);
     }

@@ -206,7 +206,9 @@ impl Entrance<'_> {
         loop {
             tokio::select! {
                 biased;
-                signal = signals.next() => heed(signals, signal)?,
+                signal = signals.next() => {
+                    heed(signals, signal).map_err(|failure| waiting.ended(failure))?;
+                }
                 // This branch comes before the result, so that `queued` is reported before
                 // `acquired`.
                 Some((at, others)) = queued.recv() => waiting.begin(&parts[at], others),

@@ -26,6 +26,8 @@ use crate::{
 };
 use crew::CmdCrew;
 use slot::WorkSlot;
+#[cfg(feature = "serve")]
+pub(crate) use watch::watch as watch_store;
 
 /// The name of the client in the store's lists.
 const CLIENT: &str = "seinpaal queue work";
@@ -51,6 +53,7 @@ pub(crate) fn work(global: &Global, args: &WorkArgs, voice: Voice) -> Result<Exi
         let worked = tokio::select! {
             worked = queue_work.work(&slots) => worked,
             never = watch::watch(&slots[0].seinpaal, subject, voice) => never,
+            never = queue_work.watch_pause(&slots[0].seinpaal, subject) => never,
             never = queue_work.crew.command(&mut signals) => never,
         };
         for slot in &slots {
@@ -108,6 +111,15 @@ impl QueueWork<'_> {
             crew: Rc::clone(&self.crew),
             guards: Rc::default(),
         }
+    }
+
+    /// Watches for a pause while the queue is to be emptied. A worker without an end waits anyway.
+    async fn watch_pause<T>(&self, seinpaal: &Seinpaal, subject: NamedStore<'_>) -> T {
+        let voice = self.crew.voice;
+        if !self.args.until_empty || voice.is_quiet() {
+            return std::future::pending().await;
+        }
+        watch::watch_pause(&seinpaal.queue(&self.args.name), subject, voice).await
     }
 
     async fn work(&self, slots: &[WorkSlot<'_>]) -> Result<Exit, Failure> {

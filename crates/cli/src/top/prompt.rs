@@ -3,7 +3,7 @@
 mod choices;
 
 use seinpaal::{
-    ItemId, ItemState, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration,
+    ItemId, ItemState, Kind, MAX_LIMIT, MAX_TTL, MIN_TTL, Name, Ticket, store::url::parse_duration,
 };
 
 use super::{
@@ -20,7 +20,7 @@ const MOST_NAME: usize = 512;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum CursorTarget {
     /// A name, and the holder or waiter at the cursor.
-    Name { name: Name, is_paused: bool, row: Option<TicketRow> },
+    Name { name: Name, is_paused: bool, kind: Option<Kind>, row: Option<TicketRow> },
     /// A queue, and the item at the cursor.
     Queue { name: Name, is_paused: bool, row: Option<QueueTarget> },
 }
@@ -90,7 +90,9 @@ pub(super) enum PromptOutcome {
 impl Prompt {
     pub(super) fn new(target: CursorTarget) -> Self {
         let (name, choices) = match target {
-            CursorTarget::Name { name, is_paused, row } => (name, choices::of_name(is_paused, row)),
+            CursorTarget::Name { name, is_paused, kind, row } => {
+                (name, choices::of_name(is_paused, kind, row))
+            }
             CursorTarget::Queue { name, is_paused, row } => {
                 (name, choices::of_queue(is_paused, row))
             }

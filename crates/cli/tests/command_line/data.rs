@@ -81,18 +81,21 @@ fn show_lists_holders_and_waiters_with_exactly_the_promised_fields() {
     let mut waiter = Held::start(world.command(&args));
     world.until_waiting("a", 1);
     let shown = world.show("a");
-    let expected = ["name", "limit", "permits_held", "available", "state", "holders", "waiters"];
-    assert_eq!(sorted(keys(&shown)), sorted(expected.to_vec()));
+    let expected =
+        "name limit limit_is_set permits_held available state pause_reason holders waiters";
+    assert_eq!(sorted(keys(&shown)), sorted(expected.split(' ').collect()));
+    assert_eq!((&shown["limit_is_set"], &shown["pause_reason"]), (&false.into(), &().into()));
     assert_eq!((&shown["limit"], &shown["permits_held"]), (&2.into(), &2.into()));
     assert_eq!((&shown["available"], &shown["state"]), (&0.into(), &"open".into()));
     let holder = &shown["holders"][0];
-    let expected = "ticket slots permits fence host pid labels held_ms valid_for_ms";
+    let expected = "ticket slots permits fence client host pid labels held_ms valid_for_ms";
     assert_eq!(sorted(keys(holder)), sorted(expected.split(' ').collect()));
     assert_eq!(holder["slots"], serde_json::json!([0, 1]));
+    assert_eq!(holder["client"], "seinpaal run");
     assert_eq!(holder["labels"], serde_json::json!({"job": "42"}));
     assert_eq!((&holder["pid"], &holder["valid_for_ms"]), (&held.pid().into(), &().into()));
     let place = &shown["waiters"][0];
-    let expected = "ticket position permits priority host pid labels waiting_ms estimate";
+    let expected = "ticket position permits priority client host pid labels waiting_ms estimate";
     assert_eq!(sorted(keys(place)), sorted(expected.split(' ').collect()));
     assert_eq!((&place["position"], &place["priority"]), (&1.into(), &(-7).into()));
     held.let_go();
@@ -119,8 +122,73 @@ fn a_name_that_nobody_uses_has_the_default_limit() {
         assert_eq!((&shown["limit"], &shown["permits_held"]), (&1.into(), &0.into()));
         let done = world.seinpaal(&["show", "nobody's"]);
         assert_eq!((done.code, done.out.lines().count()), (0, 1));
+        assert!(done.out.contains("no limit is stored"), "{done:?}");
         assert_eq!(world.seinpaal(&["limit", "nobody's"]).out, "1\n");
     }
+}
+
+#[test]
+fn a_name_that_nobody_uses_is_said_to_be_so_with_those_that_are_nearly_the_same() {
+    for world in [World::embedded(), World::redis()] {
+        let (held, _) = Held::hold(&world, &["api"]);
+        for args in [
+            &["show", "apii"][..],
+            &["show", "apii", "--json"],
+            &["limit", "apii"],
+            &["resume", "apii"],
+            &["pause", "apii", "--reason", "incident"],
+        ] {
+            let done = world.seinpaal(args);
+            assert_eq!((done.code, done.err.lines().count()), (0, 1), "{args:?}: {done:?}");
+            assert!(done.err.contains("apii: nobody uses this name yet"), "{args:?}: {done:?}");
+            assert!(done.err.contains("did you mean api?"), "{args:?}: {done:?}");
+        }
+        for args in [&["show", "apii"][..], &["resume", "apii"], &["-q", "show", "apii"]] {
+            let done = world.seinpaal(args);
+            assert_eq!(
+                (done.code, done.err.as_str()),
+                (0, ""),
+                "it was paused: {args:?}: {done:?}"
+            );
+        }
+        assert_eq!(world.seinpaal(&["limit", "api", "2"]).err, "");
+        assert_eq!(world.seinpaal(&["-q", "limit", "other", "2"]).err, "");
+        held.let_go();
+    }
+}
+
+#[test]
+fn a_limit_of_0_is_closed_and_a_pause_has_its_reason() {
+    for world in [World::embedded(), World::redis()] {
+        world.seinpaal(&["limit", "a", "0"]);
+        let shown = world.seinpaal(&["show", "a"]).out;
+        assert!(shown.contains("0 of 0 held") && shown.contains("closed"), "{shown}");
+        let listed = world.seinpaal(&["list"]).out;
+        assert!(listed.contains("0/0") && listed.contains("closed"), "{listed}");
+        let json = world.show("a");
+        assert_eq!((&json["state"], &json["limit_is_set"]), (&"closed".into(), &true.into()));
+        world.seinpaal(&["pause", "a", "--reason", "disk swap"]);
+        let json = world.show("a");
+        assert_eq!(
+            (&json["state"], &json["pause_reason"]),
+            (&"paused".into(), &"disk swap".into())
+        );
+        world.seinpaal(&["queue", "pause", "q", "--reason", "no mail"]);
+        assert_eq!(world.queue("q")["pause_reason"], "no mail");
+    }
+}
+
+#[test]
+fn a_writer_holds_all_and_no_number_that_nobody_gave() {
+    let world = World::redis();
+    let (held, _) = Held::hold(&world, &["pages", "--exclusive"]);
+    for args in [&["show", "pages", "--wide"][..], &["limit", "pages"], &["list"]] {
+        let done = world.seinpaal(args);
+        let has_number =
+            done.out.split_whitespace().any(|word| ["1000000", "0-999999"].contains(&word));
+        assert!(done.code == 0 && !has_number, "{args:?}: {done:?}");
+    }
+    held.let_go();
 }
 
 #[test]
@@ -140,7 +208,7 @@ fn list_has_a_row_a_name_and_an_object_a_line() {
         let rows = rows.collect::<Vec<serde_json::Value>>();
         assert_eq!(rows.len(), 2);
         let row = rows.iter().find(|row| row["name"] == "b/{1}").unwrap();
-        let expected = "name limit permits_held available state waiting oldest_wait_ms";
+        let expected = "name limit limit_is_set permits_held available state pause_reason waiting oldest_wait_ms";
         assert_eq!(sorted(keys(row)), sorted(expected.split(' ').collect()));
         assert_eq!((&row["waiting"], row["oldest_wait_ms"].is_u64()), (&1.into(), true));
         assert!(rows.iter().any(|row| row["oldest_wait_ms"].is_null()));

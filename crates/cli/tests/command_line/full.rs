@@ -60,3 +60,20 @@ fn a_wait_ends_with_69_when_the_store_runs_out_of_room() {
     assert_is_full(&waiter.end(), "a waiter");
     assert_eq!(held.let_go().code, 0);
 }
+
+#[test]
+fn how_many_hold_and_what_is_wrong_can_be_seen_without_room() {
+    let world = world();
+    let (held, _) = Held::hold(&world, &["n"]);
+    let done = without_room(&world, "show n");
+    assert_eq!((done.code, done.err.lines().count()), (69, 1), "{done:?}");
+    assert!(done.out.starts_with("n: 1 of 1 held, 0 waiting"), "{done:?}");
+    assert!(done.err.contains("make room"), "{done:?}");
+    let done = without_room(&world, "doctor");
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(
+        done.out.contains("directory") && done.out.contains("RISK  nobody gets in"),
+        "{done:?}"
+    );
+    held.let_go();
+}

@@ -63,7 +63,7 @@ fn all_names_are_had_or_none() {
         let done = world.seinpaal(&["run", "a", "--also", "b", "-w", "1s", "true"]);
         assert_eq!(done.code, 75, "{done:?}");
         assert!(done.err.starts_with("seinpaal: b ("), "{done:?}");
-        assert!(done.err.contains("not acquired, timed out after 1s"), "{done:?}");
+        assert!(done.err.contains("timed out after 1s: held by "), "{done:?}");
         assert_eq!(world.show("a")["permits_held"], 0);
         held.let_go();
         let script = "echo $SEINPAAL_NAME $SEINPAAL_ALSO_SLOTS; test -n \"$SEINPAAL_ALSO_FENCES\"";

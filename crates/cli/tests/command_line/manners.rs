@@ -86,6 +86,20 @@ fn what_starts_while_the_server_is_restarted_waits_for_it() {
 }
 
 #[test]
+fn on_unreachable_run_runs_the_command_where_the_store_cannot_be_written() {
+    let world = World::redis();
+    let user = "ACL SETUSER app on >hush ~* &* +@all -hset -zadd";
+    let redis = world.redis.as_ref().unwrap();
+    redis.say(&user.split(' ').collect::<Vec<_>>()).unwrap();
+    let store = format!("redis://app:hush@127.0.0.1:{}", redis.port());
+    let run = ["run", "-s", &store, "--on-unreachable", "run", "a", "echo", "ran"];
+    let done = world.seinpaal(&run);
+    assert_eq!((done.code, done.out.as_str()), (0, "ran\n"), "{done:?}");
+    assert!(done.err.contains("running the command without a permit"), "{done:?}");
+    assert_eq!(world.seinpaal(&["run", "-s", &store, "a", "echo", "ran"]).code, 77);
+}
+
+#[test]
 fn a_command_without_a_permit_has_our_process_and_gets_our_signals() {
     let mut world = World::redis();
     world.redis.take().unwrap().kill_and_forget();

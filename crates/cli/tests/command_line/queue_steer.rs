@@ -20,7 +20,7 @@ fn kill_items(world: &World, count: usize) -> Vec<String> {
 fn show_and_list_have_exactly_the_promised_fields() {
     for world in both() {
         let mut expected: Vec<&str> =
-            "name ready delayed in_work dead limit group_limit oldest_ms state"
+            "name ready delayed in_work dead limit group_limit oldest_ms state pause_reason"
                 .split(' ')
                 .collect();
         expected.sort_unstable();

@@ -101,3 +101,30 @@ fn a_change_that_is_under_way_when_serve_ends_is_in_the_audit() {
     // The store did not answer in time, or its answer came too late.
     assert_ne!(audit["error"], "", "{audit}");
 }
+
+#[cfg(feature = "serve")]
+#[test]
+fn an_outage_is_one_line_when_it_begins_and_one_when_it_ends() {
+    use std::{
+        io::{BufRead, BufReader, Write},
+        net::TcpStream,
+    };
+
+    let world = World::redis();
+    let (mut serve, address) = serving(&world, &[]);
+    // An open page asks the store again and again.
+    let mut page = TcpStream::connect(address).unwrap();
+    write!(page, "GET /live?of=name&n=a HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut said = BufReader::new(serve.process.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let redis = world.redis.as_ref().unwrap();
+    for _ in 0..2 {
+        redis.pause();
+        let begin = said.next().unwrap();
+        assert!(begin.contains("has not answered for") && begin.contains(&world.store), "{begin}");
+        redis.resume();
+        let end = said.next().unwrap();
+        assert!(end.contains("the store answers again"), "{end}");
+    }
+    serve.signal("TERM");
+    assert_eq!(serve.process.wait().unwrap().code(), Some(0));
+}

@@ -1,6 +1,6 @@
 //! Tests of the choice of the store.
 
-use std::fs;
+use std::{fs, os::unix::fs::symlink};
 
 use super::support::World;
 
@@ -66,6 +66,47 @@ fn what_is_wrong_in_a_configuration_is_78_in_one_line_without_secrets() {
     }
     let done = world.seinpaal(&["--store-file", "/no/such/file", "list"]);
     assert_eq!((done.code, done.err.lines().count()), (78, 1));
+}
+
+#[test]
+fn a_configuration_that_cannot_be_reached_is_78_and_not_the_default_store() {
+    let world = World::embedded();
+    fs::create_dir_all(world.path("config/seinpaal")).unwrap();
+    let file = world.path("config/seinpaal/config.toml");
+    let run = |variables: &[(&str, &str)]| {
+        let mut command = world.command(&["run", "-v", "a", "true"]);
+        command.env_remove("SEINPAAL_STORE").envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, err) = run(&[]);
+    assert!(code == Some(0) && err.contains("store file: (the default)"), "{err}");
+    symlink("/no/such/file", &file).unwrap();
+    let dangling = run(&[]);
+    fs::remove_file(&file).unwrap();
+    symlink("config.toml", &file).unwrap();
+    let circular = run(&[]);
+    fs::write(world.path("plain"), "").unwrap();
+    let below_a_file = run(&[("XDG_CONFIG_HOME", world.path("plain").to_str().unwrap())]);
+    for (code, err) in [dangling, circular, below_a_file] {
+        assert_eq!((code, err.lines().count()), (Some(78), 1), "{err}");
+        assert!(err.contains("config.toml"), "{err}");
+    }
+}
+
+#[test]
+fn an_empty_variable_is_told_unless_a_flag_names_the_store() {
+    let world = World::embedded();
+    let err = |args: &[&str]| {
+        let output = world.command(args).env("SEINPAAL_STORE", "").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = err(&["run", "a", "true"]);
+    assert!(said.lines().count() == 1 && said.contains("SEINPAAL_STORE is empty"), "{said}");
+    assert!(said.contains("file: (the default)"), "{said}");
+    assert_eq!(err(&["-s", &world.store, "run", "a", "true"]), "");
+    assert_eq!(err(&["-q", "run", "a", "true"]), "");
 }
 
 #[test]

@@ -9,7 +9,11 @@ const TELL: &str = "echo $SEINPAAL_SLOT $SEINPAAL_SLOT_NAME $SEINPAAL_SLOT_NAMES
 fn a_job_is_told_the_name_of_its_slot_and_can_wish_for_one() {
     for world in [World::embedded(), World::redis()] {
         assert_eq!(world.seinpaal(&NAMING).code, 0);
-        assert_eq!(world.seinpaal(&["limit", "boards"]).out.trim(), "3");
+        let limit = world.seinpaal(&["limit", "boards"]);
+        assert_eq!(limit.out.trim(), "3");
+        assert!(limit.err.contains("its slots are GPU-0,GPU-1,board-b"), "{limit:?}");
+        let shown = world.seinpaal(&["show", "boards"]).out;
+        assert!(shown.contains("slots GPU-0,GPU-1,board-b"), "{shown}");
         let told = |args: &[&str]| {
             let all = [&["run", "boards"], args, &["--", "sh", "-c", TELL]].concat();
             world.seinpaal(&all).out.trim().to_owned()

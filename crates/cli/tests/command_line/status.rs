@@ -1,6 +1,6 @@
 //! Tests of exit statuses.
 
-use super::support::{Held, World, kill, lives, until};
+use super::support::{Held, World, both, kill, lives, until};
 
 #[test]
 fn the_status_is_that_of_cmd() {
@@ -27,7 +27,7 @@ fn busy_is_75_with_the_reason_or_what_the_caller_says() {
     let done = world.seinpaal(&["run", "a", "-n", "true"]);
     assert_eq!((done.code, done.out.as_str()), (75, ""));
     assert_eq!(done.err.lines().count(), 1);
-    assert!(done.err.contains("1 of 1 held, 0 waiting"), "{done:?}");
+    assert!(done.err.contains("busy: held by "), "{done:?}");
     let skips = ["run", "a", "-n", "-E", "0", "true"];
     let done = world.seinpaal(&skips);
     assert_eq!(
@@ -36,7 +36,7 @@ fn busy_is_75_with_the_reason_or_what_the_caller_says() {
         "with -E 0 it is no failure, and nothing is printed"
     );
     let done = world.seinpaal(&[&skips[..2], &["-v"], &skips[2..]].concat());
-    assert!(done.err.contains("busy: 1 of 1 held"), "{done:?}");
+    assert!(done.err.contains("busy: held by "), "{done:?}");
     let done = world.seinpaal(&["run", "a", "-n", "-E", "0", "-q", "true"]);
     assert_eq!((done.code, done.err.as_str()), (0, ""));
     assert_eq!(world.seinpaal(&["run", "a", "-w", "0", "true"]).code, 75);
@@ -114,6 +114,54 @@ fn bad_flags_and_values_are_64_in_one_line() {
         assert_eq!((done.code, done.out.as_str()), (64, ""), "{args:?}: {done:?}");
         assert_eq!(done.err.lines().count(), 1, "{args:?}: {done:?}");
         assert!(done.err.starts_with("seinpaal: "), "{args:?}: {done:?}");
+    }
+}
+
+#[test]
+fn a_mistyped_command_or_flag_gets_a_suggestion_and_the_help_to_read() {
+    let world = World::embedded();
+    for (args, suggested, help) in [
+        (&["runn", "a", "true"][..], "'run'", "`seinpaal --help`"),
+        (&["run", "a", "--wiat", "1", "true"], "'--wait'", "`seinpaal run --help`"),
+        (
+            &["queue", "work", "q", "--untl-empty", "x"],
+            "'--until-empty'",
+            "`seinpaal queue work --help`",
+        ),
+    ] {
+        let done = world.seinpaal(args);
+        assert_eq!((done.code, done.err.lines().count()), (64, 1), "{args:?}: {done:?}");
+        assert!(done.err.contains("similar") && done.err.contains(suggested), "{args:?}: {done:?}");
+        assert!(done.err.contains(help), "{args:?}: {done:?}");
+    }
+}
+
+#[test]
+fn a_refusal_names_a_holder_how_many_more_there_are_and_only_names_that_are_busy() {
+    for world in both() {
+        let (held, _) = Held::hold(&world, &["a", "-j", "2", "--label", "job=41"]);
+        let (other, _) = Held::hold(&world, &["a"]);
+        let mut waiter = Held::start(world.command(&["run", "a", "true"]));
+        world.until_waiting("a", 1);
+        let by = format!("held by {}@", held.pid());
+        for (args, why) in [
+            (&["run", "a", "-n", "true"][..], "a: busy: "),
+            (&["run", "a", "-w", "1s", "true"], "a: timed out after 1s: "),
+            (&["acquire", "a", "-n"], "a: busy: "),
+        ] {
+            let done = world.seinpaal(args);
+            assert_eq!((done.code, done.err.lines().count()), (75, 1), "{args:?}: {done:?}");
+            let err = done.err.replace(&format!(" ({})", world.store), "");
+            for words in [why, &by, " job=41 for ", " and 1 more; 1 waiting; "] {
+                assert!(err.contains(words), "{words:?}: {args:?}: {err}");
+            }
+        }
+        let both = ["run", "free", "-j", "4", "--also", "a", "-n", "true"];
+        let done = world.seinpaal(&both);
+        assert!(done.code == 75 && !done.err.contains("free"), "{done:?}");
+        held.let_go();
+        other.let_go();
+        assert_eq!(waiter.end().code, 0);
     }
 }
 

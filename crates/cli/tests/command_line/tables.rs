@@ -77,6 +77,19 @@ fn a_table_is_as_wide_as_the_terminal_or_as_columns_says() {
 }
 
 #[test]
+fn one_long_name_takes_no_column_from_the_others() {
+    let world = World::embedded();
+    let long = "x".repeat(120);
+    for name in [long.as_str(), "a"] {
+        assert_eq!(world.seinpaal(&["pause", name]).code, 0);
+    }
+    let listed = world.seinpaal(&["list"]).out;
+    assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    assert_eq!(listed.matches("paused").count(), 2, "{listed}");
+    assert!(world.seinpaal(&["list", "--wide"]).out.contains(&long));
+}
+
+#[test]
 fn the_tables_of_queues_fit_too() {
     for world in both() {
         let payload = "a payload that goes on and on and on and on and on and on and on";

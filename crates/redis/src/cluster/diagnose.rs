@@ -21,7 +21,7 @@ impl Cluster {
             advice.extend(diagnosis.advice);
         }
         advice.extend(self.about_replicas());
-        Ok(Diagnosis { facts: together(facts), advice })
+        Ok(Diagnosis { facts: together(facts), advice, ..Diagnosis::default() })
     }
 
     fn about_replicas(&self) -> Option<Advice> {

@@ -4,7 +4,7 @@ use redis::{Pipeline, Value};
 
 use super::{ServerKind, Subject};
 use crate::{
-    error::{self, LinkFailure},
+    error::{self, LinkFailure, NEEDED_RIGHTS},
     script::hash_of,
     transport::{CallError, Commands, ROOM},
 };
@@ -125,8 +125,7 @@ fn read(answer: &Value) -> Vec<String> {
 fn refusal(needed: &[&str], subject: &Subject<'_>) -> StoreError {
     let (commands, rights) = (needed.join(", ").to_uppercase(), rights(needed));
     let message = format!(
-        "{}: this user may not run {commands} on our keys: allow it {rights} ~{}* (docs/internals/stores/redis.md has all that \
-         is needed)",
+        "{}: this user may not run {commands} on our keys: allow it {rights} ~{}*",
         subject.url,
         subject.keys.prefix(),
     );
@@ -166,7 +165,12 @@ pub(crate) async fn with_the_right_named(
         return error;
     }
     let Err(LinkFailure::Store(named)) = advice(commands, subject).await else { return error };
-    StoreError::new(error.kind(), error.certainty(), format!("{named} (it said: {error})"))
+    let message = match error.certainty() {
+        Certainty::NotExecuted => named.to_string(),
+        // What the script left behind has to be told as well.
+        Certainty::Unknown => format!("{named} (it said: {error})"),
+    };
+    StoreError::new(error.kind(), error.certainty(), message)
 }
 
 /// The failure of a subscription. The server names the channel, which no person has ever written, so
@@ -176,8 +180,7 @@ pub(crate) fn of_subscribing(refused: CallError, subject: &Subject<'_>) -> LinkF
         return refused.into();
     }
     let message = format!(
-        "{}: this user may not SUBSCRIBE to its inbox: allow it +subscribe &{} (docs/internals/stores/redis.md has all that is \
-         needed)",
+        "{}: this user may not SUBSCRIBE to its inbox: allow it +subscribe &{} (all that is needed: {NEEDED_RIGHTS})",
         subject.url,
         subject.channels(),
     );

@@ -36,8 +36,10 @@ const LONGEST_NODE_TIMEOUT: u64 = 20_000;
 /// notices.
 const LONGEST_LAG: u64 = 10;
 
-/// The words for a server that forgets everything when it is restarted.
-pub const NOTHING_KEPT: &str = "nothing is kept on disk";
+/// The words of advice about a server that forgets something when it crashes.
+pub const KEPT_ON_DISK: &str = "kept on disk";
+/// In percent of `maxmemory`. With more memory in use, the server may soon refuse writes.
+const MOST_USED: u64 = 90;
 
 /// The settings of a server. A setting that the server hides is missing.
 pub(super) struct ServerSettings<'a> {
@@ -64,14 +66,11 @@ impl<'a> ServerSettings<'a> {
     }
 
     pub(super) fn advice(&self, subject: &Subject<'_>) -> Vec<Advice> {
-        let risks = [
-            self.replicas(subject),
-            self.eviction(),
-            self.forgetting(subject),
-            self.fail_over(subject),
-        ];
+        let risks =
+            [self.replicas(subject), self.eviction(), self.memory(), self.fail_over(subject)];
         let hints = [self.old(), self.output(), self.scripts(), self.idle(), self.hidden()];
         let risks = risks.into_iter().flatten().map(Advice::risk).chain(self.cut_off(subject));
+        let risks = risks.chain(self.forgetting(subject));
         risks.chain(hints.into_iter().flatten().map(Advice::hint)).collect()
     }
 
@@ -173,14 +172,38 @@ impl<'a> ServerSettings<'a> {
         ))
     }
 
-    fn forgetting(&self, subject: &Subject<'_>) -> Option<String> {
-        let keeps_log = field(self.info, "aof_enabled")? == "1";
-        let keeps_images = self.config.get("save")?.trim() != "";
-        let is_safe = keeps_log || keeps_images || subject.url.options.restart_guard.is_some();
-        (!is_safe).then(|| {
+    /// What a crash of the server forgets. A restart guard keeps permits from being given again,
+    /// but brings nothing back.
+    fn forgetting(&self, subject: &Subject<'_>) -> Option<Advice> {
+        if field(self.info, "aof_enabled")? == "1" {
+            return None;
+        }
+        let kept = match self.config.get("save").map(|save| save.trim() != "") {
+            Some(false) => "nothing is",
+            _ => "only snapshots are",
+        };
+        let lost = "queue items, limits and pauses are lost";
+        let remedy = "set appendonly to yes";
+        Some(match subject.url.options.restart_guard {
+            Some(_) => Advice::hint(format!(
+                "{kept} {KEPT_ON_DISK}, so after a crash of the server the latest {lost}: {remedy}"
+            )),
+            None => Advice::risk(format!(
+                "{kept} {KEPT_ON_DISK}, so after a crash of the server permits that are still held are given again, and \
+                 the latest {lost}: {remedy}; restart-guard=on in the store URL protects the permits alone"
+            )),
+        })
+    }
+
+    /// A server that is nearly full refuses everybody soon.
+    fn memory(&self) -> Option<String> {
+        let number = |name| field(self.info, name)?.parse::<u64>().ok();
+        let most = number("maxmemory").filter(|most| *most > 0)?;
+        let percent = number("used_memory")?.saturating_mul(100) / most;
+        (percent > MOST_USED).then(|| {
             format!(
-                "{NOTHING_KEPT}, so after a restart of the server permits that are still held are given again: set \
-                 appendonly to yes, or add restart-guard=on to the store URL"
+                "{percent} % of maxmemory are used, and a full server lets nobody in and takes no items: raise \
+                 maxmemory, or delete something"
             )
         })
     }
@@ -274,8 +297,8 @@ mod tests {
             ),
             ("cluster-node-timeout", "15000"),
         ];
-        let info =
-            "# Memory\r\nmaxmemory_policy:noeviction\r\naof_enabled:0\r\nconnected_slaves:0\r\n";
+        let info = "# Memory\r\nmaxmemory:100\r\nused_memory:90\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n\
+             connected_slaves:0\r\n";
         for kind in [SERVER, ServerKind::Cluster] {
             assert_eq!(said(info, &usual, kind), "");
         }
@@ -286,7 +309,13 @@ mod tests {
     fn each_setting_that_endangers_a_promise_is_named_with_the_remedy() {
         for (advice, setting, remedy) in [
             (said("maxmemory_policy:allkeys-lru\r\n", &[], SERVER), "allkeys-lru", "noeviction"),
-            (said("aof_enabled:0\r\n", &[("save", "")], SERVER), "disk", "appendonly"),
+            (said("aof_enabled:0\r\n", &[("save", "")], SERVER), "nothing is kept", "appendonly"),
+            (
+                said("aof_enabled:0\r\n", &[("save", "60 1")], SERVER),
+                "only snapshots",
+                "appendonly",
+            ),
+            (said("maxmemory:100\r\nused_memory:91\r\n", &[], SERVER), "91 %", "raise maxmemory"),
             (said("connected_slaves:2\r\n", &[], SERVER), "replicas (2)", "replicated=2"),
             (config(&[("timeout", "5")]), "timeout is 5 s", "0"),
             (config(&[("lua-time-limit", "10")]), "10 ms", "5000"),

@@ -97,16 +97,16 @@ impl Verb {
     }
 
     /// Returns the question of an action on many items. `*` stands for the description of these
-    /// items.
+    /// items, and `@` for the name.
     pub(crate) fn of_many(self, state: ItemState) -> Option<&'static str> {
         match self {
             Self::CancelAll => Some(match state {
-                ItemState::Ready => "Cancel * ready?",
-                ItemState::Delayed => "Cancel * delayed?",
-                _ => "Cancel * in work?",
+                ItemState::Ready => "Cancel * ready in @?",
+                ItemState::Delayed => "Cancel * delayed in @?",
+                _ => "Cancel * in work in @?",
             }),
-            Self::ReplayAll => Some("Replay * dead?"),
-            Self::DropAll => Some("Drop * dead?"),
+            Self::ReplayAll => Some("Replay * dead in @?"),
+            Self::DropAll => Some("Drop * dead in @?"),
             _ => None,
         }
     }

@@ -5,7 +5,8 @@ use seinpaal::ItemState;
 use super::verb::Verb;
 use crate::view::grouped;
 
-/// The words of an action. `*` stands for the ticket or item.
+/// The words of an action. In the question, `*` stands for the ticket or item, and `@` for the
+/// name.
 pub(crate) struct ActionWords {
     pub(crate) verb: Verb,
     /// The word of the action in addresses.
@@ -41,7 +42,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Limit,
         word: "limit",
-        question: "Set the limit?",
+        question: "Set the limit of @?",
         consequence: "This limit overrides what callers state, until it is unset. A limit below the number of held permits evicts nobody, and admits nobody until enough permits are given back. 0 admits nobody. Leave the number empty to unset a limit.",
         button: "Set the limit",
         keep: "Leave it",
@@ -51,7 +52,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Pause,
         word: "pause",
-        question: "Pause it?",
+        question: "Pause @?",
         consequence: "Holders keep their permits. Nobody new gets in until somebody resumes the name. Every waiter is shown the reason.",
         button: "Pause it",
         keep: "Leave it open",
@@ -61,7 +62,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Resume,
         word: "resume",
-        question: "Resume it?",
+        question: "Resume @?",
         consequence: "Waiters that fit get in at once, in their order.",
         button: "Resume it",
         keep: "Leave it paused",
@@ -71,7 +72,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Evict,
         word: "evict",
-        question: "Evict *?",
+        question: "Evict * of @?",
         consequence: "A waiter loses its place. A holder loses its lease and is told at once: `seinpaal run` then ends its command with TERM, with KILL a little later, and exits with 122. A holder whose host is cut off cannot be told and may go on; only the fence protects the resource from it.",
         button: "Evict it",
         keep: "Keep it",
@@ -81,7 +82,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Reserve,
         word: "reserve",
-        question: "Reserve permits?",
+        question: "Reserve permits of @?",
         consequence: "You hold them, with your reason, until the time is over. They have to be free now, because a reservation does not wait in line. To give them back sooner, evict the reservation.",
         button: "Reserve them",
         keep: "Leave them free",
@@ -91,7 +92,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::QueueLimit,
         word: "queue-limit",
-        question: "Set how many items may be in work?",
+        question: "Set how many items of @ may be in work?",
         consequence: "Items in work stay in work. Leave the number empty for any number.",
         button: "Set the limit",
         keep: "Leave it",
@@ -101,7 +102,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::QueuePause,
         word: "queue-pause",
-        question: "Pause the queue?",
+        question: "Pause the queue @?",
         consequence: "Items in work stay in work. Nothing is delivered until somebody resumes the queue.",
         button: "Pause it",
         keep: "Leave it open",
@@ -111,7 +112,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::QueueResume,
         word: "queue-resume",
-        question: "Resume the queue?",
+        question: "Resume the queue @?",
         consequence: "Items are delivered again.",
         button: "Resume it",
         keep: "Leave it paused",
@@ -121,7 +122,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Purge,
         word: "purge",
-        question: "Purge the queue?",
+        question: "Purge the queue @?",
         consequence: "All ready and delayed items are taken out for good. Items in work and dead letters stay.",
         button: "Purge it",
         keep: "Keep the items",
@@ -131,7 +132,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Cancel,
         word: "cancel",
-        question: "Cancel item *?",
+        question: "Cancel item * of @?",
         consequence: "It is taken out for good. Its worker is told at once.",
         button: "Cancel it",
         keep: "Keep it",
@@ -141,7 +142,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::CancelAll,
         word: "cancel-all",
-        question: "Cancel the items that match?",
+        question: "Cancel the items of @ that match?",
         consequence: "All of them, not only those on the page, are taken out for good, and their workers are told at once. Items that are delivered from now on stay.",
         button: "Cancel all of them",
         keep: "Keep them",
@@ -151,7 +152,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Replay,
         word: "replay",
-        question: "Replay item *?",
+        question: "Replay item * of @?",
         consequence: "It becomes an item again, at the end of the line and with all its deliveries before it.",
         button: "Replay it",
         keep: "Leave it",
@@ -161,7 +162,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::ReplayAll,
         word: "replay-all",
-        question: "Replay all dead letters?",
+        question: "Replay all dead letters of @?",
         consequence: "All of them, not only those on the page, become items again at the end of the line. Items that die from now on stay dead.",
         button: "Replay all",
         keep: "Leave them",
@@ -171,7 +172,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::Drop,
         word: "drop",
-        question: "Drop dead letter *?",
+        question: "Drop dead letter * of @?",
         consequence: "It is forgotten for good, with its payload.",
         button: "Drop it",
         keep: "Keep it",
@@ -181,7 +182,7 @@ const WORDS: [ActionWords; 15] = [
     ActionWords {
         verb: Verb::DropAll,
         word: "drop-all",
-        question: "Drop all dead letters?",
+        question: "Drop all dead letters of @?",
         consequence: "All of them, not only those on the page, are forgotten for good, with their payloads. Items that die from now on stay.",
         button: "Drop all",
         keep: "Keep them",

@@ -113,6 +113,17 @@ impl Ring {
         }
     }
 
+    /// Forgets what was only repeated in this time, because the store did not answer then.
+    pub(super) fn leave_gap(&mut self, begin: Duration, end: Duration) {
+        let first = self.end - self.buckets.len() as u64;
+        let (begin, end) = (self.number(begin), self.number(end));
+        for (number, bucket) in (first..).zip(&mut self.buckets) {
+            if (begin..=end).contains(&number) && bucket.is_some_and(|bucket| bucket.is_carried) {
+                *bucket = None;
+            }
+        }
+    }
+
     /// Notes a grant at this instant, after a wait of this length.
     pub(super) fn waited(&mut self, at: Duration, waited: Duration) {
         let (number, first) = (self.number(at), self.end - self.buckets.len() as u64);

@@ -48,6 +48,25 @@ async fn what_nobody_read_is_unknown_and_a_short_gap_is_as_the_reading_before() 
 }
 
 #[tokio::test]
+async fn an_outage_leaves_a_gap_and_a_sentence() {
+    let (_seinpaal, semaphore) = name(3).await;
+    let history = NameHistories::new(ServeTally::default());
+    let permit = semaphore.acquire().await.unwrap();
+    let seen = semaphore.snapshot().await.unwrap();
+    history.look_at(&seen, at(0));
+    history.silent_at(at(10));
+    history.silent_at(at(12));
+    let (past, _) = history.look_at(&seen, at(40));
+    let known = |seconds: u64| past.fine.get(past.fine.number(at(seconds))).is_some();
+    assert!(known(0) && known(8) && known(40));
+    assert!(!known(10) && !known(20) && !known(38));
+    let words = history.lock_outages().words(at(39));
+    assert!(words.len() == 1 && words[0].starts_with("The store did not answer for 30s, until "));
+    assert!(history.lock_outages().words(at(40)).is_empty());
+    drop(permit);
+}
+
+#[tokio::test]
 async fn a_ring_forgets_readings_older_than_its_length() {
     let (_seinpaal, semaphore) = name(1).await;
     let history = NameHistories::new(ServeTally::default());

@@ -78,8 +78,20 @@ impl Headline {
         }
     }
 
-    /// Makes the headline of a queue.
+    /// Makes the headline of a queue. Dead letters come first, because nobody works on them any
+    /// more.
     pub(crate) fn of_queue(seen: &QueueSnapshot) -> Self {
+        let alive = Self::of_living(seen);
+        let dead = match seen.dead {
+            0 => return alive,
+            1 => "1 dead letter.".to_owned(),
+            dead => format!("{dead} dead letters."),
+        };
+        let sign = if alive.sign.is_empty() { "lost" } else { alive.sign };
+        Self { sign, cause: format!("{dead} {}", alive.cause), rest: alive.rest }
+    }
+
+    fn of_living(seen: &QueueSnapshot) -> Self {
         if let Some(reason) = &seen.paused {
             return Self::new(
                 "shut",
@@ -101,6 +113,11 @@ impl Headline {
         }
         let is_full = seen.limit.is_some_and(|limit| seen.in_work >= limit);
         match (seen.ready, seen.in_work) {
+            (0, 0) if seen.delayed > 0 => Self::new(
+                "",
+                format!("{} delayed, none ready.", seen.delayed),
+                connections_idle(seen),
+            ),
             (0, 0) => Self::new("", "Empty.", format!("{} idle.", connections(seen.idle))),
             (0, busy) => {
                 Self::new("", format!("{busy} in work, none ready."), connections_idle(seen))
@@ -116,6 +133,13 @@ impl Headline {
             }
         }
     }
+}
+
+/// Returns whether an operator may have to look after a queue: it has dead letters, or items that
+/// nobody will work on.
+pub(crate) fn queue_needs_attention(seen: &QueueSnapshot) -> bool {
+    let is_stuck = seen.paused.is_some() || seen.is_unattended() || seen.limit == Some(0);
+    seen.dead > 0 || (is_stuck && seen.ready > 0)
 }
 
 /// Returns whether the name admits nobody, regardless of its holders.

@@ -15,7 +15,7 @@ use super::{
     Headline, Pieces, encoded,
     gate::GatePicture,
     grouped, html, lease_left, more,
-    past::{PERMITS, Pictures},
+    past::{OUTAGES_WITHIN, PERMITS, Pictures},
     shown,
 };
 use crate::source::StoreSource;
@@ -100,7 +100,7 @@ pub(super) async fn read(inner: &Arc<StoreSource>, name: &str) -> Result<Pieces,
     let mut seen = inner.seinpaal.semaphore(name).snapshot().await.map_err(|e| e.to_string())?;
     let (past, now) = inner.history.look(&mut seen);
     let lost = past.losses(now);
-    let past = html(&Pictures::of(&past, now, &PERMITS));
+    let past = html(&Pictures::of(&past, now, &PERMITS, inner.history.outages(OUTAGES_WITHIN)));
     let base = &inner.options.base_path;
     Ok([false, true].map(|may_act| pieces(&seen, &lost, may_act, base, &past)))
 }
@@ -193,7 +193,7 @@ fn holder_row(seen: &Snapshot, holder: &Holder, short: &ShortTickets) -> HolderC
 fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<'a> {
     let listed = seen.waiters.iter().take(ROWS).zip(1..);
     let short = ShortTickets::of(seen);
-    let mut told = NamedHolders::default();
+    let mut told = AlreadyTold::default();
     let row = |(waiter, place)| waiter_row(seen, waiter, place, &short, &mut told);
     let rows: Vec<_> = listed.map(row).collect();
     let more = more(seen.waiting_total, rows.len());
@@ -201,24 +201,19 @@ fn waiters<'a>(seen: &'a Snapshot, may_act: bool, base: &'a str) -> WaitersPart<
     WaitersPart { link: encoded(&seen.name), rows, total, more, may_act, base }
 }
 
-/// The reasons that the page has already named. A holder in the way of many waiters is named once.
+/// What the page has already said. It is not repeated for each waiter.
 #[derive(Default)]
-struct NamedHolders(BTreeSet<String>);
+struct AlreadyTold(BTreeSet<String>);
 
-impl NamedHolders {
-    fn once(&mut self, reason: String) -> String {
+impl AlreadyTold {
+    /// Returns what is new about these words, if anything is.
+    fn once(&mut self, words: String) -> Option<String> {
         // `reason_words` names the request in the way behind these words.
-        let (first, rest) = reason.split_once("; next is ").unwrap_or((&reason, ""));
+        let (first, rest) = words.split_once("; next is ").unwrap_or((&words, ""));
         if !rest.is_empty() && !self.0.insert(rest.to_owned()) {
-            return first.to_owned();
+            return Some(first.to_owned());
         }
-        match reason.split_once(": ") {
-            Some((brief, _)) if self.0.contains(&reason) => format!("{brief}, as above"),
-            _ => {
-                self.0.insert(reason.clone());
-                reason
-            }
-        }
+        self.0.insert(words.clone()).then_some(words)
     }
 }
 
@@ -227,14 +222,14 @@ fn waiter_row(
     waiter: &Waiter,
     place: u32,
     short: &ShortTickets,
-    told: &mut NamedHolders,
+    told: &mut AlreadyTold,
 ) -> WaiterCells {
     let (mut reasons, mut estimate, mut rests_on) = (Vec::new(), String::new(), String::new());
     if let Some(Why::Waits(why)) = seen.why(&waiter.ticket) {
         let words = why.reasons.iter().map(|reason| shown(&reason_words(seen, reason)));
-        reasons = words.map(|reason| told.once(reason)).collect();
+        reasons = words.filter_map(|reason| told.once(reason)).collect();
         estimate = figure(&why.estimate).unwrap_or_else(|| "no estimate".to_owned());
-        rests_on = basis(&why.estimate);
+        rests_on = told.once(basis(&why.estimate)).unwrap_or_default();
     }
     WaiterCells {
         place,
@@ -279,19 +274,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_holder_in_the_way_of_many_is_named_once() {
-        let mut told = NamedHolders::default();
+    fn what_is_in_the_way_of_many_is_told_once() {
+        let mut told = AlreadyTold::default();
         let held = "4 of 4 held: job 7@ci-1 (ab12) for 3s".to_owned();
-        assert_eq!(told.once(held.clone()), held);
-        assert_eq!(told.once(held.clone()), "4 of 4 held, as above");
+        assert_eq!(told.once(held.clone()), Some(held.clone()));
+        assert_eq!(told.once(held), None);
         let ahead =
             |count| format!("{count} are ahead and want 9 permits; next is job 7@ci-1 (ab12)");
-        assert_eq!(told.once(ahead(2)), ahead(2));
-        assert_eq!(told.once(ahead(3)), "3 are ahead and want 9 permits");
-        let paused = "the limit is 0".to_owned();
-        assert_eq!(
-            [told.once(paused.clone()), told.once(paused.clone())],
-            [paused.clone(), paused]
-        );
+        assert_eq!(told.once(ahead(2)), Some(ahead(2)));
+        assert_eq!(told.once(ahead(3)), Some("3 are ahead and want 9 permits".to_owned()));
     }
 }

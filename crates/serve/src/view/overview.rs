@@ -1,23 +1,25 @@
 //! The page of all names: the names that need attention, totals, and one page of a table.
 
-use std::{cmp::Reverse, collections::HashMap, sync::Arc};
+use std::{cmp::Reverse, collections::HashMap, sync::Arc, time::Duration};
 
 use askama::Template;
-use seinpaal::Snapshot;
+use seinpaal::{QueueSnapshot, Snapshot};
 use seinpaal_words::text::{age, held};
 
 use super::{
     Headline, ListQuery, Pieces, encoded,
     gate::GatePicture,
     grouped,
-    headline::{dead, needs_attention},
+    headline::{dead, needs_attention, queue_needs_attention},
     html,
     query::{Paging, SHOWS, page_of},
 };
-use crate::source::StoreSource;
+use crate::{history::NameHistories, source::StoreSource};
 
-/// How many names that need attention are listed.
+/// How many names that need attention are listed, and how many queues.
 const ATTENTION: usize = 5;
+/// How far back outages are told here.
+const HOUR: Duration = Duration::from_secs(3600);
 
 #[derive(Template)]
 #[template(path = "parts/attention.html")]
@@ -25,11 +27,14 @@ struct Attention<'a> {
     rows: Vec<AttentionRow>,
     more: usize,
     all: String,
+    /// Sentences about the outages of the store within the last hour.
+    outages: Vec<String>,
     base: &'a str,
 }
 
 struct AttentionRow {
     name: String,
+    /// The page of the name or queue, and its query.
     link: String,
     headline: Headline,
 }
@@ -78,6 +83,8 @@ struct NamesTab {
 /// Reads all names, and renders the page.
 pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result<Pieces, String> {
     let all = inner.lists.names().await.map_err(|error| error.to_string())?;
+    // Some stores have no queues.
+    let queues = inner.lists.queues().await.unwrap_or_default();
     let base = &inner.options.base_path;
     let found = FoundNames::of(&all, query);
     let from = (&inner.seinpaal, &inner.history);
@@ -85,8 +92,8 @@ pub(super) async fn names(inner: &Arc<StoreSource>, query: &ListQuery) -> Result
     let lost = inner.history.losses();
     let table = names_table(found, &shown, &lost, query, inner.seinpaal.address(), base);
     let parts = vec![
-        ("attention", html(&attention(&all, &shown, &lost, base))),
-        ("totals", html(&totals(&all))),
+        ("attention", html(&attention(&all, &shown, &lost, &queues, &inner.history, base))),
+        ("totals", html(&totals(&all, &queues))),
         ("table", html(&table)),
     ];
     Ok([parts.clone(), parts])
@@ -98,25 +105,37 @@ fn attention<'a>(
     all: &[Snapshot],
     shown: &[Snapshot],
     lost: &LostHolds,
+    queues: &[QueueSnapshot],
+    history: &NameHistories,
     base: &'a str,
 ) -> Attention<'a> {
     let used = in_trouble(all, shown, lost).into_iter().map(|seen| {
         let headline = Headline::of(seen).after(lost.get(&*seen.name));
-        AttentionRow { name: seen.name.to_string(), link: encoded(&seen.name), headline }
+        AttentionRow { name: seen.name.to_string(), link: link("name", &seen.name), headline }
     });
     let unused = unused(all, lost).into_iter().map(|(name, words)| AttentionRow {
         name: name.clone(),
-        link: encoded(name),
+        link: link("name", name),
         headline: Headline::default().after(Some(words)),
     });
-    let rows: Vec<_> = used.chain(unused).collect();
+    let queues =
+        queues.iter().filter(|seen| queue_needs_attention(seen)).map(|seen| AttentionRow {
+            name: seen.name.to_string(),
+            link: link("queue", &seen.name),
+            headline: Headline::of_queue(seen),
+        });
+    // Queues that need attention are few, and not to be hidden by many names.
+    let queues: Vec<_> = queues.take(ATTENTION).collect();
+    let shown_rows = ATTENTION + queues.len();
+    let rows: Vec<_> = queues.into_iter().chain(used).chain(unused).collect();
     Attention {
-        more: rows.len().saturating_sub(ATTENTION),
-        rows: rows.into_iter().take(ATTENTION).collect(),
+        more: rows.len().saturating_sub(shown_rows),
+        rows: rows.into_iter().take(shown_rows).collect(),
         all: match all.len() {
             1 => "1 name".to_owned(),
             names => format!("{} names", grouped(names as u64)),
         },
+        outages: history.outages(HOUR),
         base,
     }
 }
@@ -145,12 +164,17 @@ fn unused<'a>(all: &[Snapshot], lost: &'a LostHolds) -> Vec<(&'a String, &'a Str
     unused
 }
 
-fn totals(all: &[Snapshot]) -> Totals {
+fn link(page: &str, name: &str) -> String {
+    format!("{page}?n={}", encoded(name))
+}
+
+fn totals(all: &[Snapshot], queues: &[QueueSnapshot]) -> Totals {
     let sum = |count: fn(&Snapshot) -> u32| all.iter().map(|seen| u64::from(count(seen))).sum();
     let (holders, waiting): (u64, u64) =
         (sum(|seen| seen.holders_total), sum(|seen| seen.waiting_total));
     let oldest = all.iter().filter_map(Snapshot::oldest_wait).max();
     let paused = all.iter().filter(|seen| seen.paused.is_some()).count() as u64;
+    let dead: u64 = queues.iter().map(|seen| u64::from(seen.dead)).sum();
     let class = |number: u64, class: &'static str| if number > 0 { class } else { "" };
     Totals {
         figures: vec![
@@ -159,6 +183,8 @@ fn totals(all: &[Snapshot]) -> Totals {
             (oldest.map_or_else(|| "\u{2013}".to_owned(), age), "oldest wait", ""),
             (grouped(paused), "paused", ""),
             (grouped(all.len() as u64), "names", ""),
+            (grouped(queues.len() as u64), "queues", ""),
+            (grouped(dead), "dead letters", class(dead, "bad")),
         ],
     }
 }

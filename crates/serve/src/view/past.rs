@@ -41,7 +41,12 @@ pub(super) struct Pictures {
     /// Sentences about the waits and holds that ended within the short span.
     waits: String,
     holds: String,
+    /// Sentences about the outages of the store within the long span.
+    outages: Vec<String>,
 }
+
+/// How far back outages are told.
+pub(super) const OUTAGES_WITHIN: Duration = Duration::from_secs(86_400);
 
 /// The picture of one span.
 struct Picture {
@@ -75,7 +80,12 @@ const SHORT: [&str; 6] = ["10 min ago", "8 min", "6 min", "4 min", "2 min", "now
 const LONG: [&str; 5] = ["24 h ago", "18 h", "12 h", "6 h", "now"];
 
 impl Pictures {
-    pub(super) fn of(past: &NamePast, now: Duration, figures: &'static Figures) -> Self {
+    pub(super) fn of(
+        past: &NamePast,
+        now: Duration,
+        figures: &'static Figures,
+        outages: Vec<String>,
+    ) -> Self {
         let begin = now.saturating_sub(Duration::from_secs(600));
         let words = |ended: Option<(usize, Duration, Duration)>, what: &str| {
             ended.map_or_else(String::new, |(count, half, most)| {
@@ -89,6 +99,7 @@ impl Pictures {
             long: Picture::of(&past.coarse, now, "24 hours", &LONG, figures),
             waits: words(past.waits.since(begin), "Waits"),
             holds: words(past.holds.since(begin), "Holds"),
+            outages,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     Headline, Pieces, encoded, grouped, html,
     item_query::ItemQuery,
     items::{FoundItems, ItemsPart},
-    past::{ITEMS, Pictures},
+    past::{ITEMS, OUTAGES_WITHIN, Pictures},
     shown,
 };
 use crate::source::StoreSource;
@@ -65,7 +65,7 @@ pub(super) async fn read(
     let seen = queue.snapshot().await.map_err(said)?;
     let lists = lists(&queue, &seen, query, &matching).await.map_err(said)?;
     let (past, now) = inner.history.look_into(&seen);
-    let past = html(&Pictures::of(&past, now, &ITEMS));
+    let past = html(&Pictures::of(&past, now, &ITEMS, inner.history.outages(OUTAGES_WITHIN)));
     Ok([false, true].map(|may_act| {
         let mut pieces = vec![("head", html(&head(&seen, may_act, base)))];
         for (id, found) in &lists {

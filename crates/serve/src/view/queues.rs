@@ -8,7 +8,9 @@ use seinpaal::QueueSnapshot;
 use super::{
     Headline, ListQuery, Pieces, encoded,
     gate::GatePicture,
-    grouped, html,
+    grouped,
+    headline::queue_needs_attention,
+    html,
     query::{Paging, page_of},
 };
 use crate::source::StoreSource;
@@ -40,7 +42,7 @@ pub(super) async fn queues(inner: &Arc<StoreSource>, query: &ListQuery) -> Resul
     let searched = query.search.to_lowercase();
     let mut found: Vec<_> =
         all.iter().filter(|seen| seen.name.to_lowercase().contains(&searched)).collect();
-    found.sort_by_key(|seen| Reverse((seen.is_unattended(), urgency(seen))));
+    found.sort_by_key(|seen| Reverse((queue_needs_attention(seen), urgency(seen))));
     let table = QueuesPart {
         rows: page_of(&found, query).iter().map(|seen| QueueCells::new(seen)).collect(),
         paging: Paging::new(query, found.len()),

@@ -81,7 +81,7 @@ async fn all_that_wait_and_match_are_cancelled_and_those_in_work_or_pushed_later
     assert!(page.contains("Cancel all 60 that match…"), "{page}");
     let confirm = site.get("/confirm?do=cancel-all&state=ready&n=mails&match=ACME").await?.body;
     let asked = text(&confirm);
-    assert!(asked.contains("Cancel all 60 items that match “ACME” and are ready?"), "{asked}");
+    assert!(asked.contains("Cancel all 60 items that match “ACME” and are ready in "), "{asked}");
     assert!(asked.contains("Items that a worker takes in the meantime stay"), "{asked}");
     let taken = mails.pop().await?;
     assert_eq!(taken.group(), Some("acme"));

@@ -66,6 +66,8 @@ pub struct QueueJson<'a> {
     /// Whether the queue gives out items: `open`, `paused` by an operator, or `unattended` if items
     /// are ready and nobody works on any.
     state: &'static str,
+    /// The reason of the pause, which may be empty. `null`: the queue is not paused.
+    pause_reason: Option<&'a str>,
 }
 
 impl<'a> QueueJson<'a> {
@@ -82,6 +84,7 @@ impl<'a> QueueJson<'a> {
             group_limit: snapshot.group_limit,
             oldest_ms: snapshot.oldest.map(|oldest| oldest.as_millis()),
             state: state(snapshot),
+            pause_reason: snapshot.paused.as_deref(),
         }
     }
 }

@@ -25,9 +25,13 @@ pub struct Shown<'a> {
     permits_held: u32,
     /// How many permits are free now.
     available: u32,
-    /// Whether the name admits anybody: `open`, `paused` by an operator, or `guarded`, while the
-    /// store may have forgotten leases.
+    /// Whether the name admits anybody: `open`, `closed` by a limit of 0, `paused` by an operator,
+    /// or `guarded`, while the store may have forgotten leases.
     state: &'static str,
+    /// The reason of the pause, which may be empty. `null`: the name is not paused.
+    pause_reason: Option<&'a str>,
+    /// Whether an operator has set the limit.
+    limit_is_set: bool,
     /// The remaining time of the restart guard, in milliseconds. Until it ends the store admits
     /// nobody, because it may have forgotten leases. The field is left out where no guard is on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +59,8 @@ struct HolderJson<'a> {
     /// The fence: a number that grows with each grant of the name. Give it to the resource, which
     /// refuses a lower one than it has seen.
     fence: u64,
+    /// What the process says that it is, such as `seinpaal run`.
+    client: &'a str,
     /// The name of the machine on which the process runs.
     host: &'a str,
     /// The number of the process on that machine.
@@ -88,6 +94,8 @@ struct WaiterJson<'a> {
     slot_names: Vec<String>,
     /// The priority, -100 to 100. A higher one is served sooner. It is 0 unless it was stated.
     priority: i8,
+    /// What the process says that it is, such as `seinpaal run`.
+    client: &'a str,
     /// The name of the machine on which the process runs.
     host: &'a str,
     /// The number of the process on that machine.
@@ -113,6 +121,8 @@ impl<'a> Shown<'a> {
             permits_held: snapshot.permits_held,
             available: snapshot.available(),
             state: state(snapshot),
+            pause_reason: snapshot.paused.as_deref(),
+            limit_is_set: snapshot.is_pinned,
             guarded_for_ms: snapshot.guarded_for.map(|left| left.as_millis()),
             slot_names: names.iter().collect(),
             holders: snapshot.holders.iter().map(|row| HolderJson::new(row, names)).collect(),
@@ -129,6 +139,7 @@ impl<'a> HolderJson<'a> {
             slot_names: named(names, &holder.slots),
             permits: holder.slots.count(),
             fence: holder.fence.0,
+            client: &holder.about.client,
             host: &holder.about.host,
             pid: holder.about.pid,
             labels: labels(&holder.about.labels),
@@ -151,6 +162,7 @@ impl<'a> WaiterJson<'a> {
             permits: waiter.permits,
             slot_names: named(names, &waiter.wishes),
             priority: waiter.priority,
+            client: &waiter.about.client,
             host: &waiter.about.host,
             pid: waiter.about.pid,
             labels: labels(&waiter.about.labels),

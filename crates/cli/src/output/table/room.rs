@@ -9,11 +9,10 @@ const USUAL: usize = 80;
 /// With fewer columns, no table can be read.
 const LEAST: usize = 20;
 
-/// The width for a table, and whether it is a terminal's.
+/// The width for a table, and whether its head may be bold.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct TableRoom {
     pub(super) columns: usize,
-    pub(super) is_terminal: bool,
     pub(super) is_bold: bool,
 }
 
@@ -21,14 +20,13 @@ impl TableRoom {
     /// Returns the room of stdout: the width of the terminal, or `COLUMNS`, or 80. With `wide`
     /// there is no bound.
     pub(crate) fn of_stdout(wide: bool) -> Self {
-        let is_terminal = io::stdout().is_terminal();
-        let columns = if wide { usize::MAX } else { columns(is_terminal) };
-        Self { columns, is_terminal, is_bold: may_be_bold() }
+        let columns = if wide { usize::MAX } else { columns(io::stdout().is_terminal()) };
+        Self { columns, is_bold: may_be_bold() }
     }
 
     #[cfg(test)]
-    pub(super) fn new(columns: usize, is_terminal: bool) -> Self {
-        Self { columns, is_terminal, is_bold: false }
+    pub(super) fn new(columns: usize) -> Self {
+        Self { columns, is_bold: false }
     }
 }
 

@@ -69,7 +69,7 @@ impl HoldOfCmd<'_> {
 
     fn meet_loss(&mut self, permits: &PermitSet, lost: Lost) {
         self.tell_loss(worst(permits), &lost.to_string());
-        let ending = CmdEnding::loss(lost, &self.hindrance());
+        let ending = CmdEnding::loss(lost, &self.hindrance(), self.subject.store);
         match self.kept_for {
             Some(_) => self.end_watcher(worst(permits), &ending, lost),
             None => self.act(worst(permits), &ending, self.leash.grace_after(lost)),

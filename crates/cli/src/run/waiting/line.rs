@@ -16,7 +16,7 @@ use crate::output::{
     Voice,
     text::{age, cut, held, ordinal, plain, reason},
     voice::{draw, stderr},
-    why::{figure, not_renewed, reason_words},
+    why::{figure, not_renewed, origin, reason_words},
 };
 
 const CLEAR: &str = "\r\x1b[K";
@@ -73,6 +73,12 @@ pub(super) fn words(snapshot: &Snapshot, place: u32, waits: &Waits) -> String {
     format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot, waits))
 }
 
+/// Returns the text of the line for a name at which too many wait to read them all.
+pub(super) fn words_of_crowd(snapshot: &Snapshot) -> String {
+    let obstacle = reason(snapshot).unwrap_or_else(|| held(snapshot));
+    format!("waiting for {}: {} in line \u{b7} {obstacle}", snapshot.name, snapshot.waiting_total)
+}
+
 /// Returns the barrier of this waiter: a reason other than the holders and waiters ahead of it. It
 /// keeps out all waiters, or this one alone.
 pub(super) fn barrier(snapshot: &Snapshot, waits: &Waits) -> Option<String> {
@@ -108,11 +114,15 @@ fn obstacle(snapshot: &Snapshot, waits: &Waits) -> String {
     words
 }
 
-fn holder(holder: &Holder) -> String {
-    let about = &holder.about;
+/// Names a holder, and says since when it holds.
+pub(super) fn held_by(holder: &Holder) -> String {
     let since = age(Duration::from_secs(holder.held_for.as_secs()));
+    format!("{} for {since}", origin(&holder.about))
+}
+
+fn holder(holder: &Holder) -> String {
     let late = not_renewed(holder).map(|late| format!(", {late}")).unwrap_or_default();
-    format!("{}@{} for {since}{late}", about.pid, about.host)
+    format!("{}{late}", held_by(holder))
 }
 
 fn columns() -> usize {

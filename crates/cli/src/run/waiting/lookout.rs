@@ -1,15 +1,32 @@
-//! Looks at the line once a second, to report the request's place.
+//! Looks at the line now and then, to report the request's place.
 
 use std::time::{Duration, Instant};
 
-use seinpaal::{HoldTimes, Semaphore, Snapshot};
+use seinpaal::{AdminError, HoldTimes, Semaphore, Snapshot};
 use tokio::{
     sync::mpsc,
     task::JoinHandle,
     time::{MissedTickBehavior, interval_at},
 };
 
-const PERIOD: Duration = Duration::from_secs(1);
+/// When to look for the first time, and how often after that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    pub(super) first: Duration,
+    pub(super) period: Duration,
+    /// If more hold or wait, only totals are read. Otherwise the looks of a crowd would cost the
+    /// store more than its grants.
+    most_rows: u32,
+}
+
+impl Pace {
+    /// For a line that is drawn over, and for reports of each change.
+    pub(super) const LIVE: Self =
+        Self { first: Duration::from_secs(1), period: Duration::from_secs(1), most_rows: u32::MAX };
+    /// For lines that stay, as in the log of a job.
+    pub(super) const RARE: Self =
+        Self { first: Duration::from_secs(10), period: Duration::from_secs(600), most_rows: 100 };
+}
 
 /// Looks at the line of one name, from [`post`](Self::post) on.
 #[derive(Debug, Default)]
@@ -18,12 +35,12 @@ pub(super) struct StoreLookout {
 }
 
 impl StoreLookout {
-    /// Stops to look at the previous name, and starts to look at this one if that `is_wanted`.
-    pub(super) fn post(&mut self, semaphore: &Semaphore, is_wanted: bool) {
+    /// Stops to look at the previous name, and starts to look at this one if there is a pace.
+    pub(super) fn post(&mut self, semaphore: &Semaphore, pace: Option<Pace>) {
         self.leave();
-        if is_wanted {
+        if let Some(pace) = pace {
             let (sender, snapshots) = mpsc::channel(1);
-            self.task = Some((tokio::spawn(look(semaphore.clone(), sender)), snapshots));
+            self.task = Some((tokio::spawn(look(semaphore.clone(), pace, sender)), snapshots));
         }
     }
 
@@ -33,7 +50,8 @@ impl StoreLookout {
         }
     }
 
-    /// Waits for the next snapshot, and returns it with this request's place, from 1. Cancel safe.
+    /// Waits for the next snapshot, and returns it with this request's place, from 1. The place is 0
+    /// if so many wait that they were not read. Cancel safe.
     pub(super) async fn next(&mut self) -> (Snapshot, u32) {
         let Some((_, snapshots)) = &mut self.task else { return std::future::pending().await };
         loop {
@@ -42,6 +60,9 @@ impl StoreLookout {
             };
             if let Some(place) = our_place(&snapshot) {
                 return (snapshot, place);
+            }
+            if snapshot.waiters.is_empty() && snapshot.waiting_total > 0 {
+                return (snapshot, 0);
             }
         }
     }
@@ -53,19 +74,29 @@ impl Drop for StoreLookout {
     }
 }
 
-async fn look(semaphore: Semaphore, sender: mpsc::Sender<Snapshot>) {
+async fn look(semaphore: Semaphore, pace: Pace, sender: mpsc::Sender<Snapshot>) {
     let (mut holds, began) = (HoldTimes::default(), Instant::now());
-    let mut ticks = interval_at(tokio::time::Instant::now() + PERIOD, PERIOD);
+    let mut ticks = interval_at(tokio::time::Instant::now() + pace.first, pace.period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         // The request itself deals with a store that does not answer.
-        let Ok(mut snapshot) = semaphore.snapshot().await else { continue };
+        let Ok(mut snapshot) = read(&semaphore, pace.most_rows).await else { continue };
         holds.look(&mut snapshot, began.elapsed());
         if sender.send(snapshot).await.is_err() {
             return;
         }
     }
+}
+
+async fn read(semaphore: &Semaphore, most_rows: u32) -> Result<Snapshot, AdminError> {
+    if most_rows < u32::MAX {
+        let seen = semaphore.summary().await?;
+        if seen.holders_total.saturating_add(seen.waiting_total) > most_rows {
+            return Ok(seen);
+        }
+    }
+    semaphore.snapshot().await
 }
 
 /// Returns our place. This process has only one request that waits, so its process id finds it.

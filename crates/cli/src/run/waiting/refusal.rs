@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use seinpaal::{AcquireError, Ended, Outage, Snapshot};
+use seinpaal::{AcquireError, Ended, Kind, Outage, Snapshot};
 use tokio::time::timeout;
 
-use super::{Entrance, NamePart};
+use super::{Entrance, NamePart, line::held_by};
 use crate::{
     exit::{Exit, Failure},
     output::{
         NamedStore,
-        text::{age, held, reason},
+        text::{age, has_no_limit, held, reason},
     },
     run::ending::silence,
 };
@@ -28,13 +28,27 @@ pub(super) fn unreachable(outage: &Outage) -> Failure {
 impl Entrance<'_> {
     /// Makes the failure of a request that does not wait, and could not get all its permits.
     pub(super) async fn busy(self, parts: &[NamePart]) -> Failure {
-        let mut seen = Vec::new();
+        let (mut blocked, mut all) = (Vec::new(), Vec::new());
         for part in parts {
             let snapshot = self.look(part).await;
             let remedy = "leave out -n to wait in line";
-            seen.push(self.of(part).line(&not_acquired("busy", snapshot.as_ref(), remedy)));
+            let words = self.of(part).line(&not_acquired("busy", snapshot.as_ref(), remedy));
+            if snapshot.is_none_or(|snapshot| self.is_in_the_way(part, &snapshot)) {
+                blocked.push(words.clone());
+            }
+            all.push(words);
         }
-        self.conflict(seen.join("; "))
+        // All of them may have become free meanwhile.
+        self.conflict(if blocked.is_empty() { all } else { blocked }.join("; "))
+    }
+
+    /// Returns whether a name would not give the permits that are asked of it.
+    fn is_in_the_way(self, part: &NamePart, seen: &Snapshot) -> bool {
+        let stated = self.entry.limit.filter(|_| part.name == self.entry.name);
+        let limit = stated.filter(|_| has_no_limit(seen)).unwrap_or(seen.limit);
+        let is_short = part.permits > limit.saturating_sub(seen.permits_held);
+        let lacks_slot = !self.slots_of(part).is_empty();
+        reason(seen).is_some() || seen.waiting_total > 0 || is_short || lacks_slot
     }
 
     pub(super) async fn refusal(
@@ -160,16 +174,28 @@ fn too_many(permits: u32, limit: u32, is_pinned: bool) -> String {
 }
 
 fn not_acquired(why: &str, snapshot: Option<&Snapshot>, remedy: &str) -> String {
-    let (state, remedy) = match snapshot {
-        None => (String::new(), remedy.to_owned()),
-        Some(snapshot) => (format!(": {}", state(snapshot)), remedy_for(snapshot, remedy)),
-    };
-    format!("not acquired, {why}{state}; {remedy}")
+    let Some(snapshot) = snapshot else { return format!("{why}; {remedy}") };
+    let waiting =
+        (snapshot.waiting_total > 0).then(|| format!("{} waiting", snapshot.waiting_total));
+    let state: Vec<_> =
+        [reason(snapshot), holders(snapshot), waiting].into_iter().flatten().collect();
+    let colon = if state.is_empty() { "" } else { ": " };
+    format!("{why}{colon}{}; {}", state.join("; "), remedy_for(snapshot, remedy))
 }
 
-fn state(snapshot: &Snapshot) -> String {
-    let reason = reason(snapshot).map(|reason| format!(", {reason}")).unwrap_or_default();
-    format!("{}, {} waiting{reason}", held(snapshot), snapshot.waiting_total)
+/// Names one holder, and says how many more there are.
+fn holders(snapshot: &Snapshot) -> Option<String> {
+    let holder = snapshot.holders.first()?;
+    let more = match snapshot.holders_total.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let held = match snapshot.kind {
+        Some(Kind::RwLock) => held(snapshot),
+        _ if snapshot.permits_held == snapshot.limit => "held".to_owned(),
+        _ => held(snapshot),
+    };
+    Some(format!("{held} by {}{more}", held_by(holder)))
 }
 
 /// Returns the remedy for the cause that keeps out all waiters, or else this one.

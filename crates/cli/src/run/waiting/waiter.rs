@@ -4,11 +4,12 @@ use seinpaal::{
     Snapshot,
     why::{Estimate, Waits, Why},
 };
+use tokio::time::Instant;
 
 use super::{
     Entrance, NamePart, StoreNews, WORTH_A_LINE,
     line::{self, WaitingLine, barrier},
-    lookout::StoreLookout,
+    lookout::{Pace, StoreLookout},
     silence,
 };
 use crate::{
@@ -33,6 +34,10 @@ pub(super) struct ToldWaiter<'a> {
     /// kinds of the reasons.
     emitted: (u32, bool, Vec<&'static str>),
     silence_is_told: bool,
+    /// When to print the next line, if lines are not drawn.
+    next_line: Option<Instant>,
+    /// The last line that was printed.
+    printed: Option<String>,
 }
 
 impl<'a> ToldWaiter<'a> {
@@ -45,6 +50,8 @@ impl<'a> ToldWaiter<'a> {
             explained: (0, false, false),
             emitted: (0, false, Vec::new()),
             silence_is_told: false,
+            next_line: None,
+            printed: None,
         }
     }
 
@@ -58,12 +65,20 @@ impl<'a> ToldWaiter<'a> {
         self.emitted = (0, false, Vec::new());
         self.explain(&part.name, waiting, None, None);
         let voice = self.entrance.voice;
-        let is_wanted = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
-        self.lookout.post(&part.semaphore, is_wanted);
+        let is_live = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
+        let prints = !voice.is_quiet() && !self.line.is_wanted();
+        self.next_line = prints.then(|| Instant::now() + Pace::RARE.first);
+        let rare = prints.then_some(Pace::RARE);
+        self.lookout.post(&part.semaphore, if is_live { Some(Pace::LIVE) } else { rare });
     }
 
     pub(super) fn show(&mut self, snapshot: &Snapshot, place: u32) {
-        let Some(waits) = waits(snapshot, place) else { return };
+        let Some(waits) = waits(snapshot, place) else {
+            if place == 0 {
+                self.print(|| line::words_of_crowd(snapshot));
+            }
+            return;
+        };
         // Reasons describe each holder and waiter, so each report is made only if it is wanted.
         if self.events.are_wanted() {
             self.emit(snapshot, place, &waits);
@@ -75,6 +90,23 @@ impl<'a> ToldWaiter<'a> {
         if self.line.is_wanted() && !self.silence_is_told {
             self.line.draw(&line::words(snapshot, place, &waits));
         }
+        self.print(|| line::words(snapshot, place, &waits));
+    }
+
+    /// Prints a line that stays, if one is due.
+    fn print(&mut self, words: impl FnOnce() -> String) {
+        if self.next_line.is_some_and(|at| Instant::now() >= at) {
+            self.next_line = Some(Instant::now() + Pace::RARE.period);
+            let words = words();
+            self.entrance.voice.say(&words);
+            self.printed = Some(words);
+        }
+    }
+
+    /// Adds to the end of the wait what was last seen of the line.
+    pub(super) fn ended(&self, failure: Failure) -> Failure {
+        let Some(printed) = &self.printed else { return failure };
+        Failure { message: failure.message.map(|words| format!("{words} ({printed})")), ..failure }
     }
 
     /// Emits an event if anything but a figure has changed.

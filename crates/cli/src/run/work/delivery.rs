@@ -147,7 +147,7 @@ impl CmdDelivery<'_> {
                 self.cut_short(&ending, self.leash.grace_in_danger(left));
             }
             PermitState::Lost(lost) if is_news => {
-                let ending = CmdEnding::loss(lost, &self.hindrance());
+                let ending = CmdEnding::loss(lost, &self.hindrance(), self.slot.store);
                 self.cut_short(&ending, self.leash.grace_after(lost));
             }
             _ => {}

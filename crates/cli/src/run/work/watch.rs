@@ -1,7 +1,10 @@
-//! The messages of a worker about a store that does not answer. Without them the worker would wait
-//! in silence.
+//! The messages of a worker about a store that does not answer, and about a paused queue. Without
+//! them the worker would wait in silence.
 
-use seinpaal::Seinpaal;
+use std::time::Duration;
+
+use seinpaal::{Queue, Seinpaal};
+use tokio::time::interval;
 
 use crate::{
     output::{NamedStore, Voice},
@@ -11,15 +14,15 @@ use crate::{
     },
 };
 
-/// Prints one line for each outage. Never ends.
-pub(super) async fn watch<T>(seinpaal: &Seinpaal, subject: NamedStore<'_>, voice: Voice) -> T {
+/// Prints one line when an outage begins, and one when it ends. Never ends itself.
+pub(crate) async fn watch<T>(seinpaal: &Seinpaal, subject: NamedStore<'_>, voice: Voice) -> T {
     let mut vigil = StoreVigil::keep(seinpaal);
     let mut is_told = false;
     loop {
         let words = match vigil.next().await {
             StoreNews::Back => {
                 if std::mem::take(&mut is_told) {
-                    voice.explain(subject.line("the store answers again"));
+                    voice.say(subject.line("the store answers again"));
                 }
                 continue;
             }
@@ -29,6 +32,33 @@ pub(super) async fn watch<T>(seinpaal: &Seinpaal, subject: NamedStore<'_>, voice
         };
         if !std::mem::replace(&mut is_told, true) {
             voice.say(subject.line(&format!("{words}; trying on")));
+        }
+    }
+}
+
+/// How often to look whether a queue is paused.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// After how many looks at a paused queue the line about it is printed again.
+const LOOKS_PER_LINE: u32 = 10;
+
+/// Prints a line when a queue that is to be emptied is paused, and again every ten minutes. Never
+/// ends.
+pub(super) async fn watch_pause<T>(queue: &Queue, subject: NamedStore<'_>, voice: Voice) -> T {
+    let (mut looks, mut every) = (interval(LOOK_EVERY), 0..LOOKS_PER_LINE);
+    loop {
+        looks.tick().await;
+        // The worker deals with a store that does not answer.
+        let Ok(seen) = queue.snapshot().await else { continue };
+        let Some(reason) = seen.paused else {
+            every = 0..LOOKS_PER_LINE;
+            continue;
+        };
+        if every.next() == Some(0) {
+            let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
+            let words = format!("paused{reason}; waiting until `seinpaal queue resume`");
+            voice.say(subject.line(&words));
+        } else if every.is_empty() {
+            every = 0..LOOKS_PER_LINE;
         }
     }
 }

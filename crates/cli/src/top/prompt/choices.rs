@@ -1,20 +1,27 @@
 //! The choices at the beginning of a prompt: a key, its words, and the next step.
 
-use seinpaal::ItemState;
+use seinpaal::{ItemState, Kind};
 
 use super::{PromptChoice, PromptField, QueueTarget, Then, TicketRow, TopDeed, in_words};
 
 /// Returns the choices for a name, and for the holder or waiter at the cursor.
-pub(super) fn of_name(is_paused: bool, row: Option<TicketRow>) -> Vec<PromptChoice> {
-    let mut choices = vec![
-        ('l', "limit".to_owned(), Then::Type(PromptField::Limit)),
-        ('u', "unset the limit".to_owned(), Then::Confirm(TopDeed::Unset)),
-        match is_paused {
-            true => ('r', "resume".to_owned(), Then::Confirm(TopDeed::Resume)),
-            false => ('p', "pause".to_owned(), Then::Type(PromptField::Reason)),
-        },
-        ('v', "reserve".to_owned(), Then::Type(PromptField::Reservation)),
-    ];
+pub(super) fn of_name(
+    is_paused: bool,
+    kind: Option<Kind>,
+    row: Option<TicketRow>,
+) -> Vec<PromptChoice> {
+    let mut choices = vec![match is_paused {
+        true => ('r', "resume".to_owned(), Then::Confirm(TopDeed::Resume)),
+        false => ('p', "pause".to_owned(), Then::Type(PromptField::Reason)),
+    }];
+    // The limits of other kinds are fixed.
+    if matches!(kind, None | Some(Kind::Semaphore)) {
+        choices.extend([
+            ('l', "limit".to_owned(), Then::Type(PromptField::Limit)),
+            ('u', "unset the limit".to_owned(), Then::Confirm(TopDeed::Unset)),
+            ('v', "reserve".to_owned(), Then::Type(PromptField::Reservation)),
+        ]);
+    }
     let Some(TicketRow { ticket, shown }) = row else { return choices };
     choices.push(('e', format!("evict {shown}"), Then::Confirm(TopDeed::Evict { ticket, shown })));
     choices

@@ -7,7 +7,7 @@ use super::*;
 fn prompt() -> Prompt {
     let row = TicketRow { ticket: Ticket(7), shown: "7c02e1aa (4711@build7)".into() };
     let name = Name::new("a").unwrap();
-    Prompt::new(CursorTarget::Name { name, is_paused: false, row: Some(row) })
+    Prompt::new(CursorTarget::Name { name, is_paused: false, kind: None, row: Some(row) })
 }
 
 fn typed(prompt: &mut Prompt, keys: &str) -> PromptOutcome {

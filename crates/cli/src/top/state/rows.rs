@@ -61,8 +61,11 @@ impl TopState {
         let row = self.look.open.as_ref().and_then(|_| self.rows().get(self.row()).copied());
         Some(match self.look.tab {
             ListTab::Names => {
-                let is_paused = self.seen_of(&name).is_some_and(|seen| seen.paused.is_some());
-                CursorTarget::Name { name, is_paused, row: row.and_then(|row| self.shown(row)) }
+                let seen = self.seen_of(&name);
+                let is_paused = seen.is_some_and(|seen| seen.paused.is_some());
+                let kind = seen.and_then(|seen| seen.kind);
+                let row = row.and_then(|row| self.shown(row));
+                CursorTarget::Name { name, is_paused, kind, row }
             }
             ListTab::Queues => {
                 let seen = self.queues.iter().find(|seen| seen.name == name);

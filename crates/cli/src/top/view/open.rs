@@ -7,7 +7,7 @@ use super::{super::state::TopState, ViewLine, window};
 use crate::{
     command::show,
     output::{
-        text::{age, cut, fill, plain, width, wrap},
+        text::{age, cut, fill, permits, plain, width, wrap},
         ticket::ShortTickets,
         why,
     },
@@ -54,7 +54,9 @@ fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec
     let mut lines = vec![ViewLine::Head(head)];
     let from = if at < seen.holders.len() { window(at, seen.holders.len(), rows) } else { 0 };
     let shown = seen.holders.iter().enumerate().skip(from).take(rows);
-    lines.extend(shown.map(|(here, row)| ViewLine::row(here == at, &holder(row, &named, short))));
+    lines.extend(
+        shown.map(|(here, row)| ViewLine::row(here == at, &holder(seen, row, &named, short))),
+    );
     let others = (seen.holders_total as usize).saturating_sub(rows);
     if others > 0 {
         lines.push(ViewLine::Plain(format!(" … {others} more")));
@@ -62,9 +64,14 @@ fn holders(seen: &Snapshot, at: usize, rows: usize, short: &ShortTickets) -> Vec
     lines
 }
 
-fn holder(row: &Holder, named: &SlotNameColumn<'_>, short: &ShortTickets) -> String {
+fn holder(
+    seen: &Snapshot,
+    row: &Holder,
+    named: &SlotNameColumn<'_>,
+    short: &ShortTickets,
+) -> String {
     let left = row.valid_for.map_or_else(|| "-".to_owned(), age);
-    let permits = row.slots.count();
+    let permits = permits(seen, row.slots.count());
     let (ticket, since) = (short.short(row.ticket), age(row.held_for));
     let late = row.not_renewed_for().map(|since| format!("not renewed for {}  ", age(since)));
     let (late, who) = (late.unwrap_or_default(), who(&row.about));
@@ -84,20 +91,22 @@ fn waiters(seen: &Snapshot, at: Option<usize>, page: usize, short: &ShortTickets
     let estimates = seen.estimates();
     let shown = seen.waiters.iter().zip(&estimates).enumerate().skip(from).take(page);
     let line = |(here, (row, estimate))| {
-        ViewLine::row(Some(here) == at, &waiter(row, estimate, &named, short))
+        ViewLine::row(Some(here) == at, &waiter(seen, row, estimate, &named, short))
     };
     lines.extend(shown.map(line));
     lines
 }
 
 fn waiter(
+    seen: &Snapshot,
     row: &Waiter,
     estimate: &Estimate,
     named: &SlotNameColumn<'_>,
     short: &ShortTickets,
 ) -> String {
     let (ticket, since) = (short.short(row.ticket), age(row.waiting_for));
-    let (permits, priority, slots) = (row.permits, row.priority, named.cell(&row.wishes));
+    let (permits, priority) = (permits(seen, row.permits), row.priority);
+    let slots = named.cell(&row.wishes);
     let (wait, who) = (why::figure(estimate).unwrap_or_else(|| "-".to_owned()), who(&row.about));
     format!("{ticket:<12}  {permits:>7}  {since:>6}  {wait:>11}  {priority:>8}  {slots}{who}")
 }

@@ -10,8 +10,8 @@ fn a_wait_that_ends_with_75_says_why() {
     for world in both() {
         let (held, _) = Held::hold(&world, &["a"]);
         for (options, words) in [
-            ("-n", &["busy", "1 of 1 held", "leave out -n"][..]),
-            ("-w 1s", &["timed out after 1s", "1 of 1 held", "longer -w"]),
+            ("-n", &["busy", "held by ", "leave out -n"][..]),
+            ("-w 1s", &["timed out after 1s", "held by ", "longer -w"]),
             ("--max-waiting 0", &["wait already", "--max-waiting"]),
         ] {
             let ended = run(&world, options);
