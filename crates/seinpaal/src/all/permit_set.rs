@@ -16,6 +16,7 @@ use crate::{
 /// Dropping the set gives all of them back. See [`Permit`] for what happens when the holder dies or
 /// the store is unreachable.
 #[derive(Debug)]
+#[must_use = "permits that are dropped go back at once"]
 pub struct PermitSet {
     permits: Vec<Permit>,
 }
