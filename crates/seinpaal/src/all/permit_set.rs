@@ -28,7 +28,6 @@ impl PermitSet {
     }
 
     /// Returns the permits in the order in which they were asked for.
-    #[must_use]
     pub fn permits(&self) -> &[Permit] {
         &self.permits
     }
