@@ -57,8 +57,8 @@
 //!
 //! | level | what |
 //! |---|---|
-//! | warn | `lost`, `danger`, `not known to be released`, a pop that `failed`, a call that the store refused or did not answer, a name that is damaged |
-//! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `giving back`, `finished`, pops that `drained` or `timed out`, connections that fail |
+//! | warn | `lost`, `danger`, `not known to be released`, a pop that `failed`, a call that the store refused, `the store does not answer` once in an outage and `the store answers again` with its length, a name that is damaged |
+//! | debug | each call that the store did not answer, `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `giving back`, `finished`, pops that `drained` or `timed out`, connections that fail |
 //! | trace | `renewed`, `asked` |
 //!
 //! # To test one's own code
