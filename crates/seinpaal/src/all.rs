@@ -69,6 +69,20 @@ pub struct AcquireAllError {
     pub error: AcquireError,
 }
 
+impl AcquireAllError {
+    /// Returns what [`AcquireError::is_busy`] says of the reason.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.error.is_busy()
+    }
+
+    /// Returns what [`AcquireError::is_unavailable`] says of the reason.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        self.error.is_unavailable()
+    }
+}
+
 impl AcquireAll {
     pub(crate) fn new(seinpaal: Seinpaal, requests: Vec<Acquire>) -> Self {
         Self(Described::new(AllWaited { seinpaal, requests, timeout: None, is_as_given: false }))

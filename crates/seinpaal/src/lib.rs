@@ -134,8 +134,8 @@ pub use seinpaal_proto::{
     SlotNames, Slots, Ticket,
 };
 pub use seinpaal_store::{
-    Advice, BadGroup, CommandGroup, Contradiction, Diagnosis, Examination, Fact, GuardedError,
-    GuardedWrite, Value,
+    Advice, BadGroup, Certainty, CommandGroup, Contradiction, Diagnosis, Examination, Fact,
+    GuardedError, GuardedWrite, StoreError, StoreErrorKind, Value,
 };
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;

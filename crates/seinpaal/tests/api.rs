@@ -165,6 +165,8 @@ async fn bad_input_is_refused_before_anything_is_sent(url: &str) -> Result {
 
 async fn a_stated_limit_is_held_to_unless_told_otherwise(url: &str) -> Result {
     let seinpaal = connect(url).await;
+    let seen = seinpaal.semaphore("limits").limit(2).snapshot().await?;
+    assert_eq!((seen.available(), seen.stated_limit), (2, None));
     let _permit = seinpaal.semaphore("limits").limit(2).acquire().await?;
     let other = seinpaal.semaphore("limits").limit(3);
     let refused = other.acquire().await;

@@ -104,12 +104,12 @@ fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
     if is_pinned {
         return format!(
             "an operator has set the limit to {stored}, and this request asks for exactly {stated}: unset that \
-             limit, or let this request adopt it"
+             limit, or use `Semaphore::limit` instead of `limit_exactly`"
         );
     }
     format!(
-        "other clients say that the limit is {stored}, and this request says {stated}: adopt their limit, set this one \
-         for all, or wait until they have left"
+        "other clients say that the limit is {stored}, and this request says {stated}: \
+         `on_mismatch(OnMismatch::Adopt)` uses their limit, and `OnMismatch::Set` sets this one for all"
     )
 }
 
