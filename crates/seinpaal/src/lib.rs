@@ -63,7 +63,8 @@
 //!
 //! # To test one's own code
 //! [`Seinpaal::in_memory`] gives each test a store of its own. [`Seinpaal::in_memory_here`] uses
-//! the clock of the test's tokio runtime, so that with `start_paused` an hour passes at once.
+//! the clock of the test's tokio runtime, so that with `start_paused` an hour passes at once, and
+//! [`Seinpaal::in_memory_with_silence`] can also fall silent.
 //!
 #![doc = include_str!("features.md")]
 #![doc = include_str!("metrics.md")]
@@ -161,6 +162,11 @@ struct ServiceGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/library.md")]
 struct LibraryGuide;
+
+/// The code of the guide's page about queues, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/queues.md")]
+struct QueueGuide;
 
 /// The code of the guide's page for users of other libraries, tested.
 #[cfg(doctest)]

@@ -56,8 +56,8 @@ const GRACE: Duration = Duration::from_secs(30);
 /// another worker may have the item. With [`run_on_when_lost`](Self::run_on_when_lost) the handler
 /// goes on.
 ///
-/// Handlers run inside the future of the worker, on the executor that polls it. So a handler that
-/// blocks holds up the others and should spawn a task instead. An acknowledgement and the next item
+/// Handlers run inside the future of the worker, on the executor that polls it, and so on one core.
+/// A handler that computes or blocks holds up the others, and should spawn a task instead. An acknowledgement and the next item
 /// share one round trip.
 #[must_use = "a worker does nothing before it is run"]
 pub struct Worker<H> {
