@@ -92,7 +92,7 @@ impl From<AcquireError> for Failure {
             AcquireError::Name(_) => Self::new("BadName", error),
             AcquireError::Count(_) => Self::new("BadCount", error),
             AcquireError::Setting(_) => Self::new("BadSetting", error),
-            AcquireError::TimedOut => Self::new("TimedOut", error),
+            AcquireError::TimedOut | AcquireError::Paused { .. } => Self::new("TimedOut", error),
             AcquireError::Closed => Self::new("Closed", error),
             AcquireError::NamedTwice => Self::new("NamedTwice", error),
             AcquireError::TooManyWaiting => Self::new("TooManyWaiting", error),

@@ -8,20 +8,21 @@ mod together;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use seinpaal_proto::{Enqueue, Name, time::Micros};
+use seinpaal_proto::{Enqueue, Name, Reply, Request, Snapshot, time::Micros};
+use tokio::sync::oneshot;
 
 pub use attach::Attach;
 pub(crate) use options::{AcquireOptions, check_labels};
 pub(crate) use together::{TogetherPart, ask_together};
 
 use crate::{
-    driver::{WaitCallbacks, WantedPermits},
+    driver::{DriverCommand, Handle, WaitCallbacks, WantedPermits},
     error::AcquireError,
     permit::Permit,
     request::{Described, request},
     seinpaal::Seinpaal,
 };
-use pending::{Begun, PendingAcquire, begin, begun};
+use pending::{PendingAcquire, begin, begun};
 
 /// A request for permits that waits for its turn. It is a future, and sends nothing before it is
 /// polled. Its methods describe the request, and have no effect once the future has been polled.
@@ -80,6 +81,16 @@ pub struct TryAcquire(Described<Tried, Result<Option<Permit>, AcquireError>>);
 /// How long the store may take to answer a request that does not wait for other holders, unless the
 /// caller sets another time.
 pub(crate) const PROMPT: Duration = Duration::from_secs(5);
+/// No store answers sooner than this for certain. A caller that waits for less, often the rest of a
+/// time limit of its own, wants to know whether the permits are free.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+/// How long the store may take to say whether a name is paused.
+const PAUSE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Returns whether a request with this timeout asks the store once and does not stand in line.
+pub(crate) fn asks_once(timeout: Option<Duration>) -> bool {
+    timeout.is_some_and(|timeout| timeout < SHORTEST_WAIT)
+}
 
 #[derive(Debug)]
 struct Waited {
@@ -164,8 +175,12 @@ impl Acquire {
     shared_options!();
 
     /// Stops waiting after this long, counted from the first poll. The request then ends with
-    /// [`AcquireError::TimedOut`] if other holders had the permits, and with
+    /// [`AcquireError::TimedOut`] if other holders had the permits, with [`AcquireError::Paused`]
+    /// if the name is paused (the store is asked for that, for half a second at most), and with
     /// [`AcquireError::Store`] if the store did not answer. Default: never.
+    ///
+    /// With a timeout of less than a millisecond, such as zero, the request asks once and does not
+    /// stand in line, as a [`TryAcquire`] does.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self(self.0.with(|it| it.timeout = Some(timeout)))
     }
@@ -200,21 +215,56 @@ impl Acquire {
 }
 
 impl Waited {
-    fn run(self) -> Begun {
+    fn run(self) -> impl Future<Output = Result<Permit, AcquireError>> {
         self.until(None)
     }
 
-    fn until(self, deadline: Option<Micros>) -> Begun {
-        begun(self.begin(deadline))
+    fn until(self, deadline: Option<Micros>) -> impl Future<Output = Result<Permit, AcquireError>> {
+        let (handle, name) = (Arc::clone(&self.options.seinpaal.handle), self.options.name.clone());
+        let pending = begun(self.begin(deadline));
+        async move {
+            match (pending.await, name) {
+                // A request that asks once is told that the name is busy or paused.
+                (Err(error), Ok(name))
+                    if error.is_contention() || matches!(error, AcquireError::TimedOut) =>
+                {
+                    Err(Box::pin(timed_out(handle, name)).await)
+                }
+                (answer, _) => answer,
+            }
+        }
     }
 
     fn begin(self, deadline: Option<Micros>) -> Result<PendingAcquire, AcquireError> {
         let handle = &self.options.seinpaal.handle;
         let mut wanted = self.options.wanted()?;
-        wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
-        let own = self.timeout.map(|timeout| handle.clock().after(timeout));
+        let own = if asks_once(self.timeout) {
+            Some(PROMPT)
+        } else {
+            wanted.enqueue = Enqueue::Yes { max_waiting: self.max_waiting };
+            self.timeout
+        };
+        let own = own.map(|timeout| handle.clock().after(timeout));
         wanted.deadline = own.into_iter().chain(deadline).min();
         Ok(begin(handle, wanted, self.callbacks))
+    }
+}
+
+/// The error of a request that has waited in vain. Only a look at the name tells a pause from
+/// holders that took long, because a waiter hears of neither.
+async fn timed_out(handle: Arc<Handle>, name: Name) -> AcquireError {
+    if handle.pulse().outage().is_some_and(|outage| outage.error.is_some()) {
+        return AcquireError::TimedOut;
+    }
+    let (reply, answer) = oneshot::channel();
+    let request = Box::new(Request::Inspect { rows: 0 });
+    let timeout = PAUSE_TIMEOUT;
+    handle.send(DriverCommand::OneOff { name, request, as_nobody: false, timeout, reply });
+    match answer.await {
+        Ok(Ok(Reply::Snapshot(Snapshot { paused: Some(reason), .. }))) => {
+            AcquireError::Paused { reason }
+        }
+        _ => AcquireError::TimedOut,
     }
 }
 
@@ -273,5 +323,8 @@ macro_rules! named {
 }
 
 // Requests in one step do not wait, even if the caller waits afterwards.
-named!(Acquire, |it: &Waited| it.timeout.map_or(PROMPT, |timeout| timeout.min(PROMPT)));
+named!(Acquire, |it: &Waited| match it.timeout {
+    Some(timeout) if !asks_once(it.timeout) => timeout.min(PROMPT),
+    _ => PROMPT,
+});
 named!(TryAcquire, |it: &Tried| it.timeout);

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 pub use self::permit_set::PermitSet;
 use crate::{
-    acquire::{Acquire, TogetherPart, TryAcquire, ask_together},
+    acquire::{Acquire, TogetherPart, TryAcquire, ask_together, asks_once},
     driver::WantedPermits,
     error::AcquireError,
     permit::Permit,
@@ -69,13 +69,27 @@ pub struct AcquireAllError {
     pub error: AcquireError,
 }
 
+impl AcquireAllError {
+    /// Returns what [`AcquireError::is_busy`] says of the reason.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.error.is_busy()
+    }
+
+    /// Returns what [`AcquireError::is_unavailable`] says of the reason.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        self.error.is_unavailable()
+    }
+}
+
 impl AcquireAll {
     pub(crate) fn new(seinpaal: Seinpaal, requests: Vec<Acquire>) -> Self {
         Self(Described::new(AllWaited { seinpaal, requests, timeout: None, is_as_given: false }))
     }
 
-    /// Stops waiting after this long, for all requests together, counted from the first poll.
-    /// Default: never.
+    /// Stops waiting after this long, for all requests together, counted from the first poll, as
+    /// [`Acquire::timeout`] does for one. Default: never.
     ///
     /// A timeout of a single request counts as well, from the moment at which its turn comes: names
     /// that must be waited for are acquired one after the other.
@@ -98,8 +112,14 @@ impl AcquireAll {
 impl AllWaited {
     async fn run(self) -> Result<PermitSet, AcquireAllError> {
         let clock = self.seinpaal.handle.clock();
-        let deadline = self.timeout.map(|timeout| clock.after(timeout));
-        let mut requests = in_order(self.requests)?;
+        let asks_once = asks_once(self.timeout);
+        let (deadline, requests) = match self.timeout {
+            Some(timeout) if asks_once => {
+                (None, self.requests.into_iter().map(|it| it.timeout(timeout)).collect())
+            }
+            timeout => (timeout.map(|timeout| clock.after(timeout)), self.requests),
+        };
+        let mut requests = in_order(requests)?;
         if self.is_as_given {
             // `in_order` has sorted them by name.
             requests.sort_by_key(|(place, _)| *place);
@@ -108,7 +128,9 @@ impl AllWaited {
             match at_once.await {
                 Ok(Some(permits)) => return Ok(permits),
                 // The store did not answer in all this time, so no time is left to ask again.
-                Err(failed) if deadline.is_some_and(|deadline| deadline <= clock.now()) => {
+                Err(failed)
+                    if asks_once || deadline.is_some_and(|deadline| deadline <= clock.now()) =>
+                {
                     return Err(failed);
                 }
                 // Acquiring one name after the other finds the error, or waits.

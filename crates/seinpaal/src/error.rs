@@ -233,6 +233,41 @@ pub(crate) use from_store_error;
 
 from_store_error!(AcquireError, AdminError);
 
+/// Says of an error whose store does not answer what [`AcquireError`] says of it.
+macro_rules! availability {
+    ($($error:ident { $($unavailable:pat => $is_unavailable:expr),* $(,)? } $(busy ($busy:pat))?;)*) => {$(
+        impl $error {
+            /// Returns whether other clients were in the way, so that the same request may succeed
+            /// later. A service answers "429 Too Many Requests" then.
+            #[must_use]
+            pub fn is_busy(&self) -> bool {
+                match self {
+                    $($busy => true,)?
+                    _ => false,
+                }
+            }
+
+            /// Returns whether the store could not be asked or did not answer, or this connection is
+            /// closed. A service answers "503 Service Unavailable" then.
+            #[must_use]
+            pub fn is_unavailable(&self) -> bool {
+                match self {
+                    $($unavailable => $is_unavailable,)*
+                    _ => false,
+                }
+            }
+        }
+    )*};
+}
+pub(crate) use availability;
+
+availability! {
+    ConnectError { Self::Store(error) => error.is_passing() };
+    ReleaseError { Self::Unknown { .. } | Self::Closed => true };
+    AdminError { Self::Store(error) => error.is_passing(), Self::Closed => true }
+        busy (Self::SlotsInUse { .. });
+}
+
 /// The error text for a request of a forked child.
 pub(crate) fn of_parent(process: u32) -> String {
     format!(

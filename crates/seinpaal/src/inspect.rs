@@ -18,7 +18,8 @@ pub struct Snapshot {
     /// The kind of lock that the name is. It has one while there are holders or waiters, or while a
     /// limit is set by an operator.
     pub kind: Option<Kind>,
-    /// The limit in force, or 1 if no client has stated one.
+    /// The limit in force. If neither an operator nor a client has stated one, it is the limit of
+    /// the [`Semaphore`](crate::Semaphore) that looked, or else 1.
     pub limit: u32,
     /// Whether an operator [set](crate::Semaphore::set_limit) that limit. Then it stays until it is
     /// unset.

@@ -57,13 +57,14 @@
 //!
 //! | level | what |
 //! |---|---|
-//! | warn | `lost`, `danger`, `not known to be released`, a pop that `failed`, a call that the store refused or did not answer, a name that is damaged |
-//! | debug | `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `giving back`, `finished`, pops that `drained` or `timed out`, connections that fail |
+//! | warn | `lost`, `danger`, `not known to be released`, a pop that `failed`, a call that the store refused, `the store does not answer` once in an outage and `the store answers again` with its length, a name that is damaged |
+//! | debug | each call that the store did not answer, `queued`, `renumbered`, `acquired`, `refused`, `released`, `detached`, `delivered` (with its size in bytes), `giving back`, `finished`, pops that `drained` or `timed out`, connections that fail |
 //! | trace | `renewed`, `asked` |
 //!
 //! # To test one's own code
 //! [`Seinpaal::in_memory`] gives each test a store of its own. [`Seinpaal::in_memory_here`] uses
-//! the clock of the test's tokio runtime, so that with `start_paused` an hour passes at once.
+//! the clock of the test's tokio runtime, so that with `start_paused` an hour passes at once, and
+//! [`Seinpaal::in_memory_with_silence`] can also fall silent.
 //!
 #![doc = include_str!("features.md")]
 #![doc = include_str!("metrics.md")]
@@ -134,8 +135,8 @@ pub use seinpaal_proto::{
     SlotNames, Slots, Ticket,
 };
 pub use seinpaal_store::{
-    Advice, BadGroup, CommandGroup, Contradiction, Diagnosis, Examination, Fact, GuardedError,
-    GuardedWrite, Value,
+    Advice, BadGroup, Certainty, CommandGroup, Contradiction, Diagnosis, Examination, Fact,
+    GuardedError, GuardedWrite, StoreError, StoreErrorKind, Value,
 };
 use seinpaal_store::{boottime, guarded, room};
 pub use semaphore::Semaphore;
@@ -161,6 +162,11 @@ struct ServiceGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/library.md")]
 struct LibraryGuide;
+
+/// The code of the guide's page about queues, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/queues.md")]
+struct QueueGuide;
 
 /// The code of the guide's page for users of other libraries, tested.
 #[cfg(doctest)]

@@ -20,6 +20,15 @@ use crate::driver::{GrantInHand, Handle};
 /// A permit is owned. It can be sent and kept anywhere, even outside a runtime. Dropping it gives
 /// the permits back in the background, and [`release`](Self::release) also reports the result.
 ///
+/// A permit that is kept nowhere goes back at once, and the compiler warns of it:
+///
+/// ```compile_fail
+/// # #![deny(unused_must_use)]
+/// # async fn example(seinpaal: seinpaal::Seinpaal) -> Result<(), seinpaal::AcquireError> {
+/// seinpaal.mutex("nightly").lock().await?; // write `let _permit = …`
+/// # Ok(()) }
+/// ```
+///
 /// # If the holder dies
 /// On one machine (memory, embedded) the permits are free at once. On a server they are free when
 /// the lease ends, after a ttl at most.
@@ -39,6 +48,7 @@ use crate::driver::{GrantInHand, Handle};
 /// permit.release().await?;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
+#[must_use = "a permit that is dropped goes back at once"]
 pub struct Permit {
     handle: Arc<Handle>,
     parts: Vec<GrantPart>,

@@ -16,6 +16,24 @@ pub enum RunError {
     Lost(#[from] Lost),
 }
 
+impl RunError {
+    /// Returns what [`AcquireError::is_busy`] says. A permit that was lost is not busy.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Acquire(error) if error.is_busy())
+    }
+
+    /// Returns whether the store could not be asked, or was silent for so long that the permit was
+    /// lost, or this connection is closed.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        match self {
+            Self::Acquire(error) => error.is_unavailable(),
+            Self::Lost(lost) => matches!(lost, Lost::Silence | Lost::Closed),
+        }
+    }
+}
+
 impl Acquire {
     /// Waits for the permits, runs `work` while they are held, and gives them back.
     ///

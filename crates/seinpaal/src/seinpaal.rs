@@ -111,7 +111,7 @@ impl Seinpaal {
     /// ```
     #[must_use]
     pub fn in_memory() -> Self {
-        Self::own_store(ClientClock::Machine, driver::start_at_once)
+        Self::own_store(&MemoryHub::new(Clock::System), driver::start_at_once)
     }
 
     /// Opens a store in memory like [`in_memory`](Self::in_memory), but serves it as a task of the
@@ -142,20 +142,52 @@ impl Seinpaal {
     /// ```
     #[must_use]
     pub fn in_memory_here() -> Self {
+        Self::in_memory_with_silence().0
+    }
+
+    /// Opens a store in memory like [`in_memory_here`](Self::in_memory_here), and returns its hub as
+    /// well, which a test can [silence](MemoryHub::set_silent): requests wait or fail then as with a
+    /// server that has stopped, and permits come into danger and are lost.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with time enabled.
+    ///
+    /// # Examples
+    /// ```
+    /// use seinpaal::{Lost, PermitState, Seinpaal};
+    ///
+    /// # async fn test() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (seinpaal, store) = Seinpaal::in_memory_with_silence();
+    /// let permit = seinpaal.mutex("nightly").lock().await?;
+    /// store.set_silent(true);
+    /// permit.danger().await;
+    /// assert!(permit.is_held());
+    /// assert_eq!(permit.lost().await, Lost::Silence);
+    /// let refused = seinpaal.mutex("weekly").try_lock().await;
+    /// assert!(refused.unwrap_err().is_unavailable());
+    ///
+    /// store.set_silent(false);
+    /// let _permit = seinpaal.mutex("nightly").lock().await?;
+    /// # Ok(()) }
+    /// # tokio::runtime::Builder::new_current_thread()
+    /// #     .enable_time().start_paused(true).build().unwrap().block_on(test()).unwrap();
+    /// ```
+    #[must_use]
+    pub fn in_memory_with_silence() -> (Self, Arc<MemoryHub>) {
         let clock = ClientClock::Tokio(tokio::time::Instant::now());
-        Self::own_store(clock, |open, config, address| {
+        let hub = MemoryHub::running_by(clock, Clock::System);
+        let seinpaal = Self::own_store(&hub, |open, config, address| {
             driver::start_here(open, config, clock, address)
-        })
+        });
+        (seinpaal, hub)
     }
 
     fn own_store(
-        clock: ClientClock,
+        hub: &Arc<MemoryHub>,
         start: impl FnOnce(Open, SessionConfig, String) -> Result<Arc<Handle>, StoreError>,
     ) -> Self {
-        let open: Open = Box::new(move |inbox, news| {
-            let hub = MemoryHub::running_by(clock, Clock::System);
-            MemoryStore::open(&hub, inbox, news)
-        });
+        let hub = Arc::clone(hub);
+        let open: Open = Box::new(move |inbox, news| MemoryStore::open(&hub, inbox, news));
         let handle = start(open, SessionConfig::default(), "memory:".to_owned());
         let handle = handle.unwrap_or_else(|error| panic!("{error}"));
         Self {

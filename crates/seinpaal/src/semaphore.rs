@@ -174,7 +174,8 @@ impl Semaphore {
         Attach::new(self.options.clone(), ticket)
     }
 
-    /// Reads the limit in force, which is 1 if none was set or stated.
+    /// Reads the limit in force. If none was set or stated, it is the [limit](Self::limit) of this
+    /// semaphore, or else 1.
     ///
     /// # Cancel safety
     /// Yes. The call only reads.
@@ -243,7 +244,15 @@ impl Semaphore {
         let Reply::Snapshot(snapshot) = self.ask(Request::Inspect { rows }, false).await? else {
             return Err(misfit());
         };
-        Ok(Snapshot::new(&self.options.name.clone()?, snapshot))
+        let mut seen = Snapshot::new(&self.options.name.clone()?, snapshot);
+        // Nobody has stated a limit, so ours is the one that the next acquire will find.
+        if let Some(limit) = self.options.limit
+            && !seen.is_pinned
+            && seen.stated_limit.is_none()
+        {
+            seen.limit = limit;
+        }
+        Ok(seen)
     }
 
     /// Sends a request about the name. With `as_nobody` it carries no inbox, like an operator's

@@ -89,6 +89,38 @@ async fn a_timeout_leaves_the_queue(url: &str) -> Result {
     Ok(())
 }
 
+async fn a_timeout_of_nothing_asks_the_store_once(url: &str) -> Result {
+    let seinpaal = connect(url).await;
+    let (one, other) = (seinpaal.semaphore("nothing"), seinpaal.semaphore("nothing else"));
+    for timeout in [Duration::ZERO, Duration::from_micros(1)] {
+        let free = [one.acquire().timeout(timeout), other.acquire()];
+        let both = seinpaal.acquire_all(free).timeout(timeout).await?;
+        let refused = one.acquire().timeout(timeout).await;
+        assert!(matches!(refused, Err(AcquireError::TimedOut)), "{refused:?}");
+        let refused = seinpaal.acquire_all([one.acquire(), other.acquire()]).timeout(timeout).await;
+        assert!(matches!(refused.unwrap_err().error, AcquireError::TimedOut));
+        both.release().await?;
+        one.acquire().timeout(timeout).await?.release().await?;
+        other.acquire().timeout(timeout).await?.release().await?;
+    }
+    Ok(())
+}
+
+async fn who_waits_in_vain_for_a_paused_name_is_told_why_it_is_paused(url: &str) -> Result {
+    let semaphore = connect(url).await.semaphore("paused");
+    semaphore.pause("driver update").await?;
+    for timeout in [Duration::ZERO, Duration::from_secs(1)] {
+        let refused = semaphore.acquire().timeout(timeout).await.unwrap_err();
+        let AcquireError::Paused { reason } = &refused else { panic!("{refused:?}") };
+        assert_eq!(reason, "driver update");
+        assert!(refused.is_busy());
+    }
+    assert!(semaphore.try_acquire().await?.is_none());
+    semaphore.resume().await?;
+    semaphore.acquire().await?.release().await?;
+    Ok(())
+}
+
 async fn a_future_dropped_after_any_number_of_polls_leaves_nothing_behind(url: &str) -> Result {
     let semaphore = connect(url).await.semaphore("dropped");
     for held in [false, true] {
@@ -133,6 +165,8 @@ async fn bad_input_is_refused_before_anything_is_sent(url: &str) -> Result {
 
 async fn a_stated_limit_is_held_to_unless_told_otherwise(url: &str) -> Result {
     let seinpaal = connect(url).await;
+    let seen = seinpaal.semaphore("limits").limit(2).snapshot().await?;
+    assert_eq!((seen.available(), seen.stated_limit), (2, None));
     let _permit = seinpaal.semaphore("limits").limit(2).acquire().await?;
     let other = seinpaal.semaphore("limits").limit(3);
     let refused = other.acquire().await;
@@ -170,7 +204,7 @@ async fn permits_are_dropped_where_no_runtime_is(url: &str) -> Result {
         let permit = semaphore.acquire();
         scope.spawn(move || drop(permit));
     });
-    semaphore.acquire_timeout(Duration::from_secs(10))?;
+    drop(semaphore.acquire_timeout(Duration::from_secs(10))?);
     Ok(())
 }
 
@@ -245,6 +279,8 @@ on_every_store! {
     permits_are_given_in_order_and_given_back_by_drop
     a_waiter_of_another_connection_is_woken_by_a_release
     a_timeout_leaves_the_queue
+    a_timeout_of_nothing_asks_the_store_once
+    who_waits_in_vain_for_a_paused_name_is_told_why_it_is_paused
     a_future_dropped_after_any_number_of_polls_leaves_nothing_behind
     bad_input_is_refused_before_anything_is_sent
     a_stated_limit_is_held_to_unless_told_otherwise

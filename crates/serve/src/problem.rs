@@ -107,7 +107,7 @@ impl From<AcquireError> for Problem {
             AcquireError::Busy => {
                 Self::busy("busy", "others hold it, or are in line; wait_ms waits for them")
             }
-            AcquireError::Paused => Self::busy("paused", error),
+            AcquireError::Paused { .. } => Self::busy("paused", error),
             AcquireError::TimedOut => Self::busy("timed out", error),
             AcquireError::TooManyWaiting => Self::busy("too many waiting", error),
             AcquireError::OtherKind { .. } => Self::conflict("other kind", error),

@@ -29,6 +29,11 @@ impl MemoryStore {
         hub.register(inbox, news);
         Arc::new(Self { hub: Arc::clone(hub), inbox })
     }
+
+    async fn answer<T>(&self, call: impl FnOnce(&MemoryHub) -> T) -> T {
+        self.hub.until_heard().await;
+        call(&self.hub)
+    }
 }
 
 impl Store for MemoryStore {
@@ -57,11 +62,11 @@ impl Store for MemoryStore {
     }
 
     fn call<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Replies, StoreError>> {
-        Box::pin(async move { self.hub.call(batch) })
+        Box::pin(self.answer(move |hub| hub.call(batch)))
     }
 
     fn call_in_place(&self, batch: &Batch) -> Option<Result<Replies, StoreError>> {
-        Some(self.hub.call(batch))
+        (!self.hub.is_silent()).then(|| self.hub.call(batch))
     }
 
     fn answers_in_place(&self) -> bool {
@@ -84,21 +89,21 @@ impl Store for MemoryStore {
         &'a self,
         batch: &'a queue::Batch,
     ) -> BoxFuture<'a, Result<queue::Replies, StoreError>> {
-        Box::pin(async move { self.hub.call_queue(batch) })
+        Box::pin(self.answer(move |hub| hub.call_queue(batch)))
     }
 
     fn list_queues<'a>(
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, queue::Snapshot)>, StoreError>> {
-        Box::pin(async move { self.hub.list_queues(prefix) })
+        Box::pin(self.answer(move |hub| hub.list_queues(prefix)))
     }
 
     fn list<'a>(
         &'a self,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(Name, Snapshot)>, StoreError>> {
-        Box::pin(async move { self.hub.list(prefix) })
+        Box::pin(self.answer(move |hub| hub.list(prefix)))
     }
 
     fn diagnose(&self) -> BoxFuture<'_, Result<Diagnosis, StoreError>> {
@@ -106,7 +111,7 @@ impl Store for MemoryStore {
     }
 
     fn examine(&self, most: usize) -> BoxFuture<'_, Result<Examination, StoreError>> {
-        Box::pin(async move { self.hub.examine(most) })
+        Box::pin(self.answer(move |hub| hub.examine(most)))
     }
 }
 
@@ -115,7 +120,7 @@ impl OneStep for MemoryStore {
         &'a self,
         batches: &'a [Batch],
     ) -> BoxFuture<'a, Result<Together, StoreError>> {
-        Box::pin(async move { self.hub.call_together(batches) })
+        Box::pin(self.answer(move |hub| hub.call_together(batches)))
     }
 }
 

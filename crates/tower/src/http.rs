@@ -13,11 +13,16 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use seinpaal::{Lost, Permit};
 
-use crate::{BoxError, Refusal, RequestPermit, Responder};
+use crate::{BoxError, Refusal, RequestPermit, RequestPermits, Responder};
 
 /// Turns refusals into responses: see [`LimitLayer::answering`](crate::LimitLayer::answering).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answering;
+
+/// Turns refusals into responses of the service's own: see
+/// [`LimitLayer::answering_with`](crate::LimitLayer::answering_with).
+#[derive(Clone, Copy)]
+pub struct AnsweringWith<Respond>(pub(crate) Respond);
 
 impl<B, Inside, Failure> Responder<Request<B>, Response<Inside>, Failure> for Answering
 where
@@ -27,7 +32,7 @@ where
     type Error = Failure;
 
     fn enter(&self, request: &mut Request<B>, held: RequestPermit) {
-        request.extensions_mut().insert(held);
+        enter(request, held);
     }
 
     fn answered(
@@ -36,24 +41,71 @@ where
         permit: Option<Arc<Permit>>,
         refuse: impl Fn(Lost) -> Refusal + Send + Sync + 'static,
     ) -> Result<Self::Response, Failure> {
-        let lost = permit
-            .map(|permit| -> LossFuture { Box::pin(async move { refuse(permit.lost().await) }) });
-        answer.map(|response| response.map(|inside| HeldBody { inside, lost, is_over: false }))
+        answer.map(|response| response.map(|inside| HeldBody::new(inside, permit, refuse)))
     }
 
     fn refused(&self, refusal: Refusal) -> Result<Self::Response, Failure> {
-        let status = status(&refusal);
-        let body =
-            HeldBody { inside: Inside::from(format!("{refusal}\n")), lost: None, is_over: false };
-        let mut response = Response::new(body);
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
+        let mut response =
+            respond(&refusal).map(|()| HeldBody::free(format!("{}\n", words(&refusal)).into()));
         let text = HeaderValue::from_static("text/plain; charset=utf-8");
-        headers.insert(header::CONTENT_TYPE, text);
-        if status != StatusCode::INTERNAL_SERVER_ERROR {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds(&refusal)));
-        }
+        response.headers_mut().insert(header::CONTENT_TYPE, text);
         Ok(response)
+    }
+}
+
+impl<B, Inside, Failure, Respond> Responder<Request<B>, Response<Inside>, Failure>
+    for AnsweringWith<Respond>
+where
+    Respond: Fn(&Refusal, Response<()>) -> Response<Inside>,
+{
+    type Response = Response<HeldBody<Inside>>;
+    type Error = Failure;
+
+    fn enter(&self, request: &mut Request<B>, held: RequestPermit) {
+        enter(request, held);
+    }
+
+    fn answered(
+        &self,
+        answer: Result<Response<Inside>, Failure>,
+        permit: Option<Arc<Permit>>,
+        refuse: impl Fn(Lost) -> Refusal + Send + Sync + 'static,
+    ) -> Result<Self::Response, Failure> {
+        answer.map(|response| response.map(|inside| HeldBody::new(inside, permit, refuse)))
+    }
+
+    fn refused(&self, refusal: Refusal) -> Result<Self::Response, Failure> {
+        Ok((self.0)(&refusal, respond(&refusal)).map(HeldBody::free))
+    }
+}
+
+fn enter<B>(request: &mut Request<B>, held: RequestPermit) {
+    let extensions = request.extensions_mut();
+    extensions.get_or_insert_default::<RequestPermits>().0.push(held.clone());
+    extensions.insert(held);
+}
+
+/// The response to a refused request, without a body.
+fn respond(refusal: &Refusal) -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = status(refusal);
+    if response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+        // The client is told nothing of the cause, so this is the only place where it is seen.
+        tracing::warn!(target: "seinpaal_tower", %refusal, "a request cannot be served");
+    } else {
+        let after = HeaderValue::from(seconds(refusal));
+        response.headers_mut().insert(header::RETRY_AFTER, after);
+    }
+    response
+}
+
+/// What a client is told. A refusal's own text has the store's address and words for operators.
+fn words(refusal: &Refusal) -> &'static str {
+    match refusal {
+        refusal if refusal.is_busy() => "too many requests: try again later",
+        Refusal::Lost { .. } => "the request was stopped half-way: try again later",
+        refusal if refusal.is_unavailable() => "not available: try again later",
+        Refusal::Acquire { .. } => "internal error",
     }
 }
 
@@ -84,6 +136,30 @@ pin_project! {
         lost: Option<LossFuture>,
         // The permit was lost, and nothing more may be sent.
         is_over: bool,
+    }
+}
+
+impl<Inside> HeldBody<Inside> {
+    /// A body that holds the permit, if there is one.
+    fn new(
+        inside: Inside,
+        permit: Option<Arc<Permit>>,
+        refuse: impl Fn(Lost) -> Refusal + Send + Sync + 'static,
+    ) -> Self {
+        let lost = permit
+            .map(|permit| -> LossFuture { Box::pin(async move { refuse(permit.lost().await) }) });
+        Self { inside, lost, is_over: false }
+    }
+
+    /// A body that holds no permit.
+    fn free(inside: Inside) -> Self {
+        Self { inside, lost: None, is_over: false }
+    }
+}
+
+impl<Respond> fmt::Debug for AnsweringWith<Respond> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnsweringWith").finish_non_exhaustive()
     }
 }
 

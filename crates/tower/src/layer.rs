@@ -39,12 +39,43 @@ impl<Key> LimitLayer<Key> {
 
     /// Answers refused requests by HTTP: 429 if others have the permits, 503 if the store does not
     /// answer or the permit was lost, both with `Retry-After`; 500 for every other error, such as a
-    /// demand that cannot be met. The permit is held until the body of the response has been sent,
-    /// or dropped, and a body breaks off when the permit is lost. Handlers find a
-    /// [`RequestPermit`](crate::RequestPermit) among the extensions of their request.
+    /// demand that cannot be met. The body says no more than that: neither the name, nor the store,
+    /// nor its error. What the service has to put right, a 500, is logged as a warning.
+    ///
+    /// The permit is held until the body of the response has been sent, or dropped, and a body
+    /// breaks off when the permit is lost. Handlers find a [`RequestPermit`](crate::RequestPermit)
+    /// among the extensions of their request, and with several layers all of them in
+    /// [`RequestPermits`](crate::RequestPermits).
     #[cfg(feature = "http")]
     pub fn answering(self) -> LimitLayer<Key, crate::Answering> {
         LimitLayer { settings: self.settings, key: self.key, reply: crate::Answering }
+    }
+
+    /// Answers refused requests as [`answering`](Self::answering) does, with responses that
+    /// `respond` makes. It gets the refusal and a response that has status and `Retry-After`
+    /// already. The refusal's text is for logs: it may name the store.
+    ///
+    /// ```
+    /// # use axum::{body::Body, http::{Request, Response}};
+    /// # use seinpaal_tower::{Demand, LimitLayer, Refusal};
+    /// # fn example(seinpaal: &seinpaal::Seinpaal) {
+    /// let layer = LimitLayer::new(seinpaal, |_: &Request<Body>| Some(Demand::of("all").limit(9)));
+    /// let layer = layer.answering_with(|refusal: &Refusal, response: Response<()>| {
+    ///     let error = if refusal.is_busy() { "busy" } else { "unavailable" };
+    ///     response.map(|()| Body::from(format!(r#"{{"error":"{error}"}}"#)))
+    /// });
+    /// # let _ = layer; }
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn answering_with<Respond, Inside>(
+        self,
+        respond: Respond,
+    ) -> LimitLayer<Key, crate::AnsweringWith<Respond>>
+    where
+        Respond: Fn(&crate::Refusal, http::Response<()>) -> http::Response<Inside> + Clone,
+    {
+        let reply = crate::AnsweringWith(respond);
+        LimitLayer { settings: self.settings, key: self.key, reply }
     }
 }
 

@@ -31,8 +31,9 @@
 //! | loses its permit | its work is dropped: [`Refusal::Lost`], 503, or a body that breaks off |
 //! | is dropped, because the client hung up | it leaves the line, or gives the permit back in the background |
 //!
-//! [`LimitLayer::answering`] turns refusals into HTTP responses. Without it refusals are errors,
-//! for any protocol, and the permit is held until the inner service has responded.
+//! [`LimitLayer::answering`] turns refusals into HTTP responses, and [`LimitLayer::answering_with`] lets
+//! you write them. Without either, refusals are errors, for any protocol, and the permit is held
+//! until the inner service has responded.
 //!
 //! Waiting is bounded by [`LimitLayer::wait`], 2 s unless it says otherwise. The inner service is
 //! asked whether it is ready before the request waits. So an inner service that reserves something
@@ -51,10 +52,10 @@ mod settings;
 
 pub use demand::Demand;
 #[cfg(feature = "http")]
-pub use http::{Answering, HeldBody};
+pub use http::{Answering, AnsweringWith, HeldBody};
 pub use layer::LimitLayer;
 pub use refusal::Refusal;
-pub use reply::{AsErrors, BoxError, RequestPermit, Responder};
+pub use reply::{AsErrors, BoxError, RequestPermit, RequestPermits, Responder};
 pub use service::Limited;
 
 #[cfg(all(doctest, feature = "http"))]

@@ -22,6 +22,11 @@ pub struct RequestPermit {
     pub slot: u32,
 }
 
+/// All permits that a request is served under, if several layers have asked for one: the outermost
+/// first. [`RequestPermit`] is that of the innermost layer.
+#[derive(Clone, Debug, Default)]
+pub struct RequestPermits(pub Vec<RequestPermit>);
+
 impl From<&Permit> for RequestPermit {
     fn from(permit: &Permit) -> Self {
         Self { name: permit.name().to_owned(), fence: permit.fence(), slot: permit.slot() }

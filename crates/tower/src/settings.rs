@@ -31,13 +31,7 @@ impl LayerSettings {
     async fn acquire(&self, demand: &Demand) -> Result<Permit, AcquireError> {
         let mut semaphore = self.seinpaal.semaphore(&demand.name);
         if let Some(limit) = demand.limit {
-            semaphore = semaphore.limit(limit);
-        }
-        // A timeout of zero would end the request before the store can answer, so the request is a
-        // try.
-        if self.wait.is_zero() {
-            let tried = semaphore.try_acquire().permits(demand.permits).priority(demand.priority);
-            return tried.await?.ok_or(AcquireError::Busy);
+            semaphore = semaphore.limit(limit).on_mismatch(demand.on_mismatch);
         }
         let request = semaphore.acquire().permits(demand.permits).priority(demand.priority);
         let request = request.timeout(self.wait);

@@ -1,5 +1,7 @@
 //! `show`: prints the holders and the waiters of a name.
 
+use std::time::Duration;
+
 use seinpaal::{About, Slots, Snapshot, Ticket, store::url::StoreUrl};
 
 use crate::{
@@ -22,7 +24,7 @@ const CLIENT: &str = "seinpaal show";
 /// Shows one name, or why one of its waiters waits.
 pub(super) fn show(global: &Global, args: &ShowArgs, voice: Voice) -> Result<Exit, Failure> {
     let (name, choice) = (&args.which.name, settings::choose(global)?);
-    let shown = ask_at(&choice, voice, CLIENT, name, async |seinpaal| {
+    let shown = ask_at(&choice, Duration::ZERO, voice, CLIENT, name, async |seinpaal| {
         let snapshot = seinpaal.semaphore(name).snapshot().await?;
         let text = match &args.why {
             Some(start) => explain(&snapshot, ticket::among(&snapshot, start)?, global.json)?,
@@ -33,9 +35,16 @@ pub(super) fn show(global: &Global, args: &ShowArgs, voice: Voice) -> Result<Exi
     });
     let (text, remark) = match shown {
         Err(failure) if is_on_full_disk(&failure, &choice) && !global.json => {
-            let listed = ask_at(&choice, Voice::new(true, 0), CLIENT, name, async |seinpaal| {
-                Ok(seinpaal.list(name).await?.into_iter().find(|seen| seen.name == *name))
-            });
+            let listed = ask_at(
+                &choice,
+                Duration::ZERO,
+                Voice::new(true, 0),
+                CLIENT,
+                name,
+                async |seinpaal| {
+                    Ok(seinpaal.list(name).await?.into_iter().find(|seen| seen.name == *name))
+                },
+            );
             if let Ok(Some(seen)) = listed {
                 output::print(&head(&seen))?;
             }

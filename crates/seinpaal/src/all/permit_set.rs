@@ -16,6 +16,7 @@ use crate::{
 /// Dropping the set gives all of them back. See [`Permit`] for what happens when the holder dies or
 /// the store is unreachable.
 #[derive(Debug)]
+#[must_use = "permits that are dropped go back at once"]
 pub struct PermitSet {
     permits: Vec<Permit>,
 }
@@ -27,7 +28,6 @@ impl PermitSet {
     }
 
     /// Returns the permits in the order in which they were asked for.
-    #[must_use]
     pub fn permits(&self) -> &[Permit] {
         &self.permits
     }

@@ -2,7 +2,7 @@
 
 use seinpaal_proto::{Name, Replies, Ticket, queue, session::CallId};
 
-use super::{Driver, figures};
+use super::{Driver, figures, journal::note_failure};
 use crate::store::{News, StoreError, Together};
 
 /// A call that has ended, with its subject and its result.
@@ -72,8 +72,7 @@ impl Driver {
         calls: impl IntoIterator<Item = CallId>,
         error: StoreError,
     ) {
-        // Refusals are logged as well, and `kind` tells them apart.
-        tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
+        note_failure(&error);
         for id in calls {
             self.session.handle_failure(now, id, error.as_failure());
         }

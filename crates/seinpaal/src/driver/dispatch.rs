@@ -279,7 +279,8 @@ impl Driver {
     fn error_of(&self, refusal: AcquireRefusal, wanted: &WantedPermits) -> AcquireError {
         match refusal {
             AcquireRefusal::Busy(Busy::TooManyWaiting) => AcquireError::TooManyWaiting,
-            AcquireRefusal::Busy(Busy::Paused) => AcquireError::Paused,
+            // The reply has no reason. A caller that waits looks for it.
+            AcquireRefusal::Busy(Busy::Paused) => AcquireError::Paused { reason: String::new() },
             AcquireRefusal::Busy(_) => AcquireError::Busy,
             AcquireRefusal::TimedOut => AcquireError::TimedOut,
             AcquireRefusal::Silence => self.silence().into(),

@@ -10,6 +10,18 @@ use seinpaal_proto::{
     session::Event,
 };
 
+use crate::store::StoreError;
+
+/// Logs a call that has failed. An outage fails each try of each call, and is logged once, with its
+/// end (`pulse.rs`).
+pub(super) fn note_failure(error: &StoreError) {
+    if error.is_passing() {
+        tracing::debug!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
+    } else {
+        tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store refused");
+    }
+}
+
 /// Logs an event of a ticket. The ticket's name is looked up only if the log is read.
 pub(super) fn note<'a>(name: impl Fn() -> &'a str, event: &Event) {
     match event {

@@ -38,6 +38,8 @@ struct Beat {
     /// Since when no call was answered, on the client's clock.
     since: Option<Micros>,
     error: Option<StoreError>,
+    /// When the failure was logged of which the end is still to be logged: the begin of the outage.
+    logged: Option<Micros>,
 }
 
 impl Pulse {
@@ -76,13 +78,28 @@ impl Pulse {
         let mut beat = self.beat();
         beat.under_way = beat.under_way.saturating_sub(1);
         match error.filter(|error| error.is_passing()) {
-            Some(error) => beat.error = Some(error.clone()),
+            Some(error) => {
+                beat.error = Some(error.clone());
+                let since = beat.since.unwrap_or(now);
+                let is_first = beat.logged.is_none();
+                beat.logged.get_or_insert(since);
+                drop(beat);
+                if is_first {
+                    tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store does not answer");
+                }
+            }
             // A refusal is also an answer.
             None => {
                 beat.error = None;
                 // The store answered just now, so the other calls are unanswered from now on at the
                 // earliest.
                 beat.since = (beat.under_way > 0).then_some(now);
+                let logged = beat.logged.take();
+                drop(beat);
+                if let Some(since) = logged {
+                    let lasted = Duration::from_micros(now.saturating_sub(since));
+                    tracing::warn!(target: "seinpaal", ?lasted, "the store answers again");
+                }
             }
         }
     }

@@ -16,7 +16,7 @@ use seinpaal_proto::{
 };
 
 use super::{
-    journal::note_queue_batch,
+    journal::{note_failure, note_queue_batch},
     queue_command::{QueueCommand, WantedItems},
     queue_waiters::{QueueWaiters, Taker},
 };
@@ -130,7 +130,7 @@ impl QueueSessions {
                 waiters.session.handle_replies(now, call, replies);
             }
             Err(error) => {
-                tracing::warn!(target: "seinpaal", kind = ?error.kind(), %error, "the store did not answer");
+                note_failure(&error);
                 let failure = error.as_failure();
                 waiters.last_error = Some(error);
                 waiters.session.handle_failure(now, call, failure);

@@ -23,9 +23,13 @@ pub enum AcquireError {
     /// `Ok(None)`.
     #[error("busy")]
     Busy,
-    /// The name is paused. This comes only from `try_acquire`, which turns it into `Ok(None)`.
-    #[error("paused")]
-    Paused,
+    /// The timeout came, and the name is paused: nobody gets a permit before it is resumed.
+    /// `try_acquire` turns this into `Ok(None)`.
+    #[error("{}", paused(.reason))]
+    Paused {
+        /// The reason that the operator has given. It may be empty.
+        reason: String,
+    },
     /// The timeout came first, and others held the permits as far as the store was heard from. If
     /// the store did not answer in that time, the error is [`Store`](Self::Store) instead.
     #[error("timed out waiting")]
@@ -89,16 +93,23 @@ pub enum AcquireError {
     Store(StoreError),
 }
 
+fn paused(reason: &str) -> String {
+    match reason {
+        "" => "the name is paused".to_owned(),
+        reason => format!("the name is paused: {reason}"),
+    }
+}
+
 fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
     if is_pinned {
         return format!(
             "an operator has set the limit to {stored}, and this request asks for exactly {stated}: unset that \
-             limit, or let this request adopt it"
+             limit, or use `Semaphore::limit` instead of `limit_exactly`"
         );
     }
     format!(
-        "other clients say that the limit is {stored}, and this request says {stated}: adopt their limit, set this one \
-         for all, or wait until they have left"
+        "other clients say that the limit is {stored}, and this request says {stated}: \
+         `on_mismatch(OnMismatch::Adopt)` uses their limit, and `OnMismatch::Set` sets this one for all"
     )
 }
 
@@ -127,7 +138,7 @@ impl AcquireError {
     /// later. A service answers "429 Too Many Requests" then.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        matches!(self, Self::Busy | Self::Paused | Self::TimedOut | Self::TooManyWaiting)
+        matches!(self, Self::Busy | Self::Paused { .. } | Self::TimedOut | Self::TooManyWaiting)
     }
 
     /// Returns whether the store could not be asked, or this connection is closed, so that it is
@@ -145,6 +156,6 @@ impl AcquireError {
     /// Returns whether other clients hold the permits, which is no error for a request that does
     /// not wait.
     pub(crate) fn is_contention(&self) -> bool {
-        matches!(self, Self::Busy | Self::Paused)
+        matches!(self, Self::Busy | Self::Paused { .. })
     }
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{
     driver::{self, NotDone},
-    error::{BadSetting, from_store_error, of_parent},
+    error::{BadSetting, availability, from_store_error, of_parent},
     store::StoreError,
 };
 
@@ -159,6 +159,14 @@ impl BadJson {
     pub(super) fn new(error: &serde_json::Error) -> Self {
         Self { line: error.line(), column: error.column(), why: error.to_string() }
     }
+}
+
+availability! {
+    PushError { Self::Store(error) => error.is_passing(), Self::Unknown(_) | Self::Closed => true };
+    PopError { Self::Store(error) => error.is_passing(), Self::Closed => true };
+    FinishError { Self::Unknown | Self::Closed => true };
+    WorkError { Self::Store(error) => error.is_passing(), Self::Closed => true };
+    QueueError { Self::Store(error) => error.is_passing(), Self::Unknown(_) | Self::Closed => true };
 }
 
 from_store_error!(PushError, PopError, WorkError, QueueError);

@@ -9,6 +9,7 @@ use std::{
     error::Error,
     fmt,
     future::{Future, pending},
+    iter::successors,
     panic::AssertUnwindSafe,
     pin::pin,
     sync::Arc,
@@ -48,15 +49,15 @@ const GRACE: Duration = Duration::from_secs(30);
 /// |---|---|
 /// | returns `Ok(())` | is acknowledged |
 /// | returns [`GiveBack`] as its error | goes back; the delivery does not count |
-/// | returns any other error, or panics | is delivered again after the [back-off](Self::retry), with that text as the reason; after its last delivery it becomes a dead letter |
+/// | returns any other error, or panics | is delivered again after the [back-off](Self::retry), with the texts of the error and its sources as the reason; after its last delivery it becomes a dead letter |
 /// | ends the item itself | is what the handler said |
 ///
 /// When a delivery is [lost](Item::lost), its handler is dropped at its next `await`, because
 /// another worker may have the item. With [`run_on_when_lost`](Self::run_on_when_lost) the handler
 /// goes on.
 ///
-/// Handlers run inside the future of the worker, on the executor that polls it. So a handler that
-/// blocks holds up the others and should spawn a task instead. An acknowledgement and the next item
+/// Handlers run inside the future of the worker, on the executor that polls it, and so on one core.
+/// A handler that computes or blocks holds up the others, and should spawn a task instead. An acknowledgement and the next item
 /// share one round trip.
 #[must_use = "a worker does nothing before it is run"]
 pub struct Worker<H> {
@@ -248,8 +249,8 @@ where
 
     fn how(&self, attempt: u32, error: &(dyn Error + Send + Sync + 'static)) -> How {
         match find_give_back(error) {
-            Some(GiveBack { delay }) => How::GiveBack { delay: micros(delay) },
-            None => self.failed(attempt, &error.to_string()),
+            Some(delay) => How::GiveBack { delay: micros(delay) },
+            None => self.failed(attempt, &with_sources(error)),
         }
     }
 
@@ -267,6 +268,19 @@ impl Drop for Hand {
     fn drop(&mut self) {
         self.0.finish_unheard(How::GiveBack { delay: 0 });
     }
+}
+
+/// The text of an error and of its sources. Many errors have the text of their source in their own,
+/// and it is not repeated.
+fn with_sources(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    for source in successors(error.source(), |&error| error.source()) {
+        let source = source.to_string();
+        if !text.ends_with(&source) {
+            text = format!("{text}: {source}");
+        }
+    }
+    text
 }
 
 fn words(panic: &(dyn Any + Send)) -> String {

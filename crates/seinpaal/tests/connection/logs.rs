@@ -46,7 +46,8 @@ impl Subscriber for Listener {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line(event.metadata().target().to_owned());
+        let metadata = event.metadata();
+        let mut line = Line(format!("{} {}", metadata.level(), metadata.target()));
         event.record(&mut line);
         LINES.lock().expect("whole").push(line.0);
     }
@@ -132,4 +133,24 @@ async fn what_happens_to_a_ticket_is_logged_with_its_name_and_the_ticket_as_peop
     assert!(is_said("message=acquired") && is_said("message=lost"), "{said:?}");
     let is_named = |line: &String| line.contains("name=\"logged t\"");
     assert!(said.iter().all(is_named), "{said:?}");
+}
+
+#[tokio::test]
+async fn an_outage_is_a_warning_when_it_begins_and_one_when_it_ends() {
+    listen();
+    let mut server = RedisServer::start();
+    let seinpaal = Seinpaal::connect(&server.socket_url("")).await.expect("connected");
+    let name = seinpaal.semaphore("logged o");
+    server.kill();
+    for _ in 0..5 {
+        assert!(name.try_acquire().timeout(Duration::from_millis(300)).await.is_err());
+    }
+    server.start_again();
+    name.acquire().await.expect("granted").release().await.expect("released");
+    let address = server.socket_url("");
+    let address = address.split('?').next().expect("an address");
+    let began = lines_with("WARN seinpaal message=the store does not answer");
+    let of_ours = began.iter().filter(|line| line.contains(address)).count();
+    assert_eq!(of_ours, 1, "{began:?}");
+    assert!(!lines_with("WARN seinpaal message=the store answers again").is_empty());
 }

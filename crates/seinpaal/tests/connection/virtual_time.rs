@@ -56,7 +56,8 @@ async fn a_request_that_waits_is_told_its_position_as_the_line_moves() {
     let first = tokio::spawn(name.acquire().ttl(HOUR).into_future());
     sleep(Duration::from_secs(1)).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let second = name.acquire().on_position(move |position| drop(tell.send(position)));
+    let second =
+        name.acquire().on_position(move |position| tell.send(position).unwrap_or_default());
     let second = tokio::spawn(second.into_future());
     assert_eq!(told.recv().await, Some(2));
     first.abort();

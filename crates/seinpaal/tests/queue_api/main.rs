@@ -225,6 +225,8 @@ on_every_store! {
     limits_pauses_and_groups_are_kept
     queues_are_listed_by_prefix_and_apart_from_semaphores
     a_worker_works_on_everything_and_says_what_became_of_it
+    an_item_is_given_back_through_any_error_type
+    a_dead_letter_has_the_sources_of_its_error
     a_worker_never_has_more_in_hand_than_it_may
     a_worker_that_is_shut_down_gives_back_what_it_cannot_finish
     an_item_that_its_handler_has_ended_counts_by_that_end_after_the_grace

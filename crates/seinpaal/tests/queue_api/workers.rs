@@ -1,6 +1,8 @@
 //! Workers, and the ends of their items and handlers.
 
 use std::{
+    error::Error,
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -39,6 +41,71 @@ pub(super) async fn a_worker_works_on_everything_and_says_what_became_of_it(url:
     assert!(reasons[0].contains("panicked: three") && reasons[1].contains("five"), "{reasons:?}");
     assert_eq!(queue.purge_dead().await?, 2);
     is_left_empty(&queue).await;
+    Ok(())
+}
+
+/// An error as `anyhow` turns one into a `Box<dyn Error>`: of a type that nobody can name.
+#[derive(Debug)]
+struct Opaque(Box<dyn Error + Send + Sync>);
+
+impl fmt::Display for Opaque {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Opaque {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+pub(super) async fn an_item_is_given_back_through_any_error_type(url: &str) -> Result {
+    let queue = queue(url, "given back").await;
+    queue.push("x").await?;
+    let tries = AtomicU32::new(0);
+    let worker = queue.worker(1, |_item| {
+        let nth = tries.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let give_back = GiveBack::after(Duration::from_millis(1));
+            match nth {
+                0 => Err(Box::<dyn Error + Send + Sync>::from(give_back)),
+                1 => Err(Box::from(Opaque(Box::new(give_back)))),
+                _ => Ok(()),
+            }
+        }
+    });
+    let counts = worker.until_empty().run().await?;
+    assert_eq!((counts.acknowledged, counts.given_back, counts.failed), (1, 2, 0), "{counts:?}");
+    Ok(())
+}
+
+pub(super) async fn a_dead_letter_has_the_sources_of_its_error(url: &str) -> Result {
+    #[derive(Debug)]
+    struct Sending(std::io::Error);
+
+    impl fmt::Display for Sending {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("sending the mail")
+        }
+    }
+
+    impl Error for Sending {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    let queue = queue(url, "sources").await;
+    queue.push("x").deliveries(1).await?;
+    let worker = queue.worker(1, |_item| async {
+        Err::<(), _>(Sending(std::io::Error::other("connection refused")))
+    });
+    worker.until_empty().run().await?;
+    let dead = queue.dead(None, 10).await?;
+    let history = format!("{:?}", dead[0].history);
+    assert!(history.contains("sending the mail: connection refused"), "{history}");
+    queue.purge_dead().await?;
     Ok(())
 }
 

@@ -89,7 +89,7 @@ fn a_request_whose_runtime_is_blocked_before_its_answer_is_granted_and_given_bac
         let permit = request.await.expect("granted");
         assert_eq!(permit.state(), PermitState::Held);
     });
-    other.semaphore("n").limit(1).acquire().timeout(BOUND).wait().expect("given back");
+    drop(other.semaphore("n").limit(1).acquire().timeout(BOUND).wait().expect("given back"));
 }
 
 /// Plays four times at a semaphore with one permit. Each time, the permit is free for another

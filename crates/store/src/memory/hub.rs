@@ -14,6 +14,8 @@ use seinpaal_proto::{
     execute, queue, time::Micros,
 };
 
+use tokio::sync::watch;
+
 use crate::{
     Certainty, Examination, News, NewsSender, Reading, StoreError, StoreErrorKind, Together,
     boottime::ClientClock,
@@ -36,6 +38,7 @@ pub struct MemoryHub {
     born: (Micros, Micros),
     runs_by: ClientClock,
     inner: Mutex<HubState>,
+    is_silent: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +75,29 @@ impl MemoryHub {
     #[must_use]
     pub fn running_by(runs_by: ClientClock, clock: Clock) -> Arc<Self> {
         let born = (clock.now(), runs_by.now());
-        Arc::new(Self { clock, born, runs_by, inner: Mutex::default() })
+        Arc::new(Self {
+            clock,
+            born,
+            runs_by,
+            inner: Mutex::default(),
+            is_silent: watch::Sender::new(false),
+        })
+    }
+
+    /// Leaves all calls without an answer, or answers again: those that wait, and all later ones.
+    /// For tests of what a program does while its store is silent.
+    pub fn set_silent(&self, is_silent: bool) {
+        self.is_silent.send_replace(is_silent);
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        *self.is_silent.borrow()
+    }
+
+    /// Waits until the hub answers.
+    pub(super) async fn until_heard(&self) {
+        // The sender is part of the hub, so the channel is open.
+        let _ = self.is_silent.subscribe().wait_for(|is_silent| !is_silent).await;
     }
 
     /// Returns the hub that this process knows by `label`. The URL `memory:` has the empty label,

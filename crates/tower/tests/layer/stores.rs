@@ -47,7 +47,7 @@ async fn keeps_its_promises(one: Seinpaal, two: Seinpaal) {
     let stopped = second.await.unwrap().unwrap();
     assert_eq!(stopped.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(stopped.headers()["retry-after"], "1");
-    assert!(text(stopped).await.contains("was lost"));
+    assert!(text(stopped).await.contains("stopped half-way"));
     for name in ["tenant/ann", "tenant/bob"] {
         until_held(&one, name, 0).await;
     }

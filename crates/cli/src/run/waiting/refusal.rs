@@ -106,7 +106,7 @@ impl Entrance<'_> {
             return self.silent().about(subject);
         }
         let (why, remedy) = match error {
-            AcquireError::TimedOut => {
+            AcquireError::TimedOut | AcquireError::Paused { .. } => {
                 let wait = age(self.entry.wait.unwrap_or_default());
                 (format!("timed out after {wait}"), "a longer -w waits longer")
             }

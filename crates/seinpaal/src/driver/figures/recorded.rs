@@ -125,7 +125,7 @@ impl RequestFigure {
     pub(crate) fn refused(&self, error: &AcquireError) {
         self.ended(match error {
             AcquireError::Busy => "busy",
-            AcquireError::Paused => "paused",
+            AcquireError::Paused { .. } => "paused",
             AcquireError::TooManyWaiting => "too_many_waiting",
             AcquireError::TimedOut => "timed_out",
             AcquireError::Store(_) => "store_error",

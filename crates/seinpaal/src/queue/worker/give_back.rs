@@ -1,8 +1,10 @@
 //! The error by which a handler gives an item back.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, fmt, iter::successors, time::Duration};
 
-/// The error by which a handler leaves an item to another worker. Other errors may wrap it.
+/// The error by which a handler leaves an item to another worker. Other errors may wrap it, such as
+/// `anyhow::Error` or a `Box<dyn Error>`, as long as it is among their
+/// [sources](std::error::Error::source).
 ///
 /// ```
 /// use seinpaal::{GiveBack, Item};
@@ -17,8 +19,13 @@ use std::{error::Error, fmt, time::Duration};
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct GiveBack {
-    pub(super) delay: Duration,
+    source: Delay,
 }
+
+/// The source of every [`GiveBack`]. `anyhow` hides the outermost error from `downcast_ref` when
+/// it turns into a `Box<dyn Error>`, but not the sources.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Delay(Duration);
 
 impl GiveBack {
     /// Gives the item back at once, to its old place in the order.
@@ -30,26 +37,33 @@ impl GiveBack {
     /// Gives the item back, to be delivered again after this long.
     #[must_use]
     pub fn after(delay: Duration) -> Self {
-        Self { delay }
+        Self { source: Delay(delay) }
     }
 }
 
 impl fmt::Display for GiveBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "given back for {:?}", self.delay)
+        write!(f, "given back for {:?}", self.source.0)
     }
 }
 
-impl Error for GiveBack {}
-
-/// Finds a [`GiveBack`] in this error or in its causes.
-pub(super) fn find_give_back(error: &(dyn Error + 'static)) -> Option<GiveBack> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(give_back) = error.downcast_ref::<GiveBack>() {
-            return Some(*give_back);
-        }
-        next = error.source();
+impl Error for GiveBack {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.source)
     }
-    None
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the delivery does not count")
+    }
+}
+
+impl Error for Delay {}
+
+/// Returns the delay if this error, or one of its sources, is a [`GiveBack`].
+pub(super) fn find_give_back(error: &(dyn Error + 'static)) -> Option<Duration> {
+    successors(Some(error), |&error| error.source())
+        .find_map(|error| error.downcast_ref::<Delay>())
+        .map(|delay| delay.0)
 }
