@@ -46,7 +46,7 @@ EXAMPLES = [
 
 
 def test_the_pages_have_examples() -> None:
-    assert len(examples("python.md")) == 9
+    assert len(examples("python.md")) == 8
     assert len(examples("coming-from-python.md")) == 12
     assert len(examples(README)) == 1
 
