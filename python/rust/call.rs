@@ -158,7 +158,7 @@ impl State {
 }
 
 impl Shared {
-    fn poll(&self, waker: &Waker) -> bool {
+    pub(crate) fn poll(&self, waker: &Waker) -> bool {
         drop(self.waiting.replace(Some(waker.clone())));
         self.state.with(|state| {
             let State::Working(work) = state else { return true };

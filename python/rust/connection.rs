@@ -51,14 +51,14 @@ impl Connection {
     }
 
     fn acquire(&self, want: Want) -> PyResult<Call> {
-        Ok(Call::new(want.acquire(&self.0)?, permit_object))
+        Ok(Call::new(named(want.name().to_owned(), want.acquire(&self.0)?), permit_object))
     }
 
     fn try_acquire(&self, want: Want) -> PyResult<Call> {
         let convert = |py: Python<'_>, permit: Option<seinpaal::Permit>| {
             permit.map_or_else(|| Ok(py.None()), |permit| permit_object(py, permit))
         };
-        Ok(Call::new(want.try_acquire(&self.0)?, convert))
+        Ok(Call::new(named(want.name().to_owned(), want.try_acquire(&self.0)?), convert))
     }
 
     fn acquire_all(&self, wants: Vec<Want>, timeout: Option<f64>) -> PyResult<Call> {
@@ -85,7 +85,7 @@ impl Connection {
         if let Some(ttl) = want.ttl() {
             attach = attach.ttl(seconds("a ttl", ttl)?);
         }
-        Ok(Call::new(attach, permit_object))
+        Ok(Call::new(named(want.name().to_owned(), attach), permit_object))
     }
 
     /// Ends the lease of another client, or its place in the queue.
@@ -155,6 +155,24 @@ impl Connection {
         let seinpaal = self.0.clone();
         Call::silent(async move { seinpaal.close().await })
     }
+}
+
+/// The answer to a request, whose errors say which name they are about.
+fn named<T, E: Into<Failure>>(
+    name: String,
+    request: impl IntoFuture<Output = Result<T, E>>,
+) -> impl Future<Output = Result<T, Failure>> {
+    let request = request.into_future();
+    async move { request.await.map_err(|error| error.into().of_name(&name)) }
+}
+
+/// Checks a name, and a limit, before anything is made of them.
+#[pyfunction]
+#[pyo3(signature = (name, limit=None))]
+pub(crate) fn check(name: &str, limit: Option<Whole>) -> PyResult<()> {
+    seinpaal::Name::new(name).map_err(|error| Failure::new("BadName", error))?;
+    limit_of(limit)?;
+    Ok(())
 }
 
 fn limit_of(limit: Option<Whole>) -> Result<Option<u32>, Failure> {

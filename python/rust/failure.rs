@@ -18,6 +18,7 @@ pub(crate) struct Failure {
 
 enum Detail {
     Count(u32),
+    Text(String),
     Seconds(Option<f64>),
     Word(&'static str),
 }
@@ -30,6 +31,18 @@ impl Failure {
     fn with(mut self, key: &'static str, detail: Detail) -> Self {
         self.details.push((key, detail));
         self
+    }
+
+    /// Says which name the error is about.
+    pub(crate) fn about(mut self, name: &str) -> Self {
+        self.message = format!("{name}: {}", self.message);
+        self.with("name", Detail::Text(name.to_owned()))
+    }
+
+    /// As [`about`](Self::about), but not of errors of the store, nor of bad numbers.
+    pub(crate) fn of_name(self, name: &str) -> Self {
+        let is_of_store = matches!(self.class, "StoreError" | "Closed");
+        if is_of_store || self.class.starts_with("Bad") { self } else { self.about(name) }
     }
 
     fn store(error: &StoreError) -> Self {
@@ -46,6 +59,7 @@ impl Failure {
         for (key, detail) in self.details {
             match detail {
                 Detail::Count(count) => details.set_item(key, count)?,
+                Detail::Text(text) => details.set_item(key, text)?,
                 Detail::Seconds(seconds) => details.set_item(key, seconds)?,
                 Detail::Word(word) => details.set_item(key, word)?,
             }
@@ -97,9 +111,11 @@ impl From<AcquireError> for Failure {
             AcquireError::NamedTwice => Self::new("NamedTwice", error),
             AcquireError::TooManyWaiting => Self::new("TooManyWaiting", error),
             AcquireError::OtherKind { .. } => Self::new("OtherKind", error),
-            AcquireError::OtherLimit { stored, stated, .. } => Self::new("OtherLimit", &error)
-                .with("stored", Detail::Count(*stored))
-                .with("stated", Detail::Count(*stated)),
+            AcquireError::OtherLimit { stored, stated, is_pinned } => {
+                Self::new("OtherLimit", other_limit(*stored, *stated, *is_pinned))
+                    .with("stored", Detail::Count(*stored))
+                    .with("stated", Detail::Count(*stated))
+            }
             AcquireError::TooMany { permits, limit } => Self::new("TooMany", &error)
                 .with("permits", Detail::Count(*permits))
                 .with("limit", Detail::Count(*limit)),
@@ -112,10 +128,23 @@ impl From<AcquireError> for Failure {
     }
 }
 
+/// The text of the crate, with what to write in Python.
+fn other_limit(stored: u32, stated: u32, is_pinned: bool) -> String {
+    if is_pinned {
+        return format!(
+            "an operator has set the limit to {stored}, and this request asks for exactly {stated}: call \
+             unset_limit(), or leave out on_mismatch=\"exact\" to use it"
+        );
+    }
+    format!(
+        "other clients say that the limit is {stored}, and this request says {stated}: use their limit by \
+         on_mismatch=\"adopt\", set this one for all by on_mismatch=\"set\", or wait until they have left"
+    )
+}
+
 impl From<AcquireAllError> for Failure {
     fn from(error: AcquireAllError) -> Self {
-        let message = error.to_string();
-        Self { message, ..Self::from(error.error) }
+        Self::from(error.error).of_name(&error.name)
     }
 }
 

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod block;
 mod call;
 mod connection;
 mod failure;
@@ -26,8 +27,9 @@ mod _native {
 
     #[pymodule_export]
     use crate::{
+        block::{Block, Blocks},
         call::Call,
-        connection::{Connection, connect},
+        connection::{Connection, check, connect},
         mailbox::Mailbox,
         permit::Permit,
         queue::Item,

@@ -81,10 +81,16 @@ pub(crate) fn watched<T: Send + Sync>(
     })
 }
 
-/// A call that ends at the loss, with its cause.
+/// A call that ends at the loss, with its cause. `None`: this program has closed the connection,
+/// which gave everything back.
 pub(crate) fn until_lost(lost: impl Future<Output = Lost> + Send + 'static) -> Call {
-    let lost = async move { Ok::<_, Failure>(lost.await.to_string()) };
-    Call::new(lost, |py, lost| Ok(lost.into_pyobject(py)?.into_any().unbind()))
+    let how = async move {
+        match lost.await {
+            Lost::Closed => Ok::<_, Failure>(None),
+            lost => Ok(Some(lost.to_string())),
+        }
+    };
+    Call::new(how, |py, how| Ok(how.into_pyobject(py)?.into_any().unbind()))
 }
 
 impl Permit {
@@ -113,7 +119,18 @@ impl Permit {
         Ok(call.ok_or_else(|| Failure::from(ReleaseError::NotHeld))?)
     }
 
-    fn take_out(&self) -> Result<seinpaal::Permit, Failure> {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn loss(&self) -> Option<String> {
+        match self.with(seinpaal::Permit::state)? {
+            PermitState::Lost(lost) => Some(lost.to_string()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn take_out(&self) -> Result<seinpaal::Permit, Failure> {
         let gone = || Failure::from(ReleaseError::NotHeld);
         take_out(&self.held, &self.watches).ok_or_else(gone)
     }
@@ -144,21 +161,13 @@ impl Permit {
     /// The cause of the loss, if the permit was lost.
     #[getter]
     fn lost(&self) -> Option<String> {
-        match self.with(seinpaal::Permit::state)? {
-            PermitState::Lost(lost) => Some(lost.to_string()),
-            _ => None,
-        }
+        self.loss()
     }
 
     /// A call that ends when the permit is lost, with the cause. The call is cancelled when the
     /// permit is given back.
     fn watch(&self) -> PyResult<Call> {
         self.watched(|permit| until_lost(async move { permit.lost().await }))
-    }
-
-    /// Gives the permit back.
-    fn release(&self, py: Python<'_>) -> PyResult<Call> {
-        Ok(Call::silent(py.detach(|| self.take_out())?.release()))
     }
 
     /// Makes a reader of a writer.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use seinpaal::{Acquire, Seinpaal, Semaphore, TryAcquire};
+use seinpaal::{Acquire, OnMismatch, Seinpaal, Semaphore, TryAcquire};
 
 use crate::{
     failure::Failure,
@@ -16,7 +16,7 @@ pub(crate) struct Want {
     kind: String,
     name: String,
     limit: Option<Whole>,
-    exactly: bool,
+    on_mismatch: String,
     permits: Whole,
     priority: Whole,
     ttl: Option<f64>,
@@ -56,6 +56,10 @@ macro_rules! described {
 }
 
 impl Want {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn ttl(&self) -> Option<f64> {
         self.ttl
     }
@@ -108,10 +112,15 @@ impl Want {
             "read" | "write" => seinpaal.rwlock(&self.name).as_semaphore().clone(),
             _ => seinpaal.semaphore(&self.name),
         };
-        Ok(match (&self.limit, self.exactly) {
-            (None, _) => semaphore,
-            (Some(limit), false) => semaphore.limit(whole::limit(limit)?),
-            (Some(limit), true) => semaphore.limit_exactly(whole::limit(limit)?),
+        let semaphore = semaphore.on_mismatch(match self.on_mismatch.as_str() {
+            "adopt" => OnMismatch::Adopt,
+            "set" => OnMismatch::Set,
+            "exact" => OnMismatch::Exact,
+            _ => OnMismatch::Refuse,
+        });
+        Ok(match &self.limit {
+            None => semaphore,
+            Some(limit) => semaphore.limit(whole::limit(limit)?),
         })
     }
 }

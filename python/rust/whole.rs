@@ -44,7 +44,8 @@ impl fmt::Display for Whole {
 
 pub(crate) fn limit(number: &Whole) -> Result<u32, Failure> {
     let bad = || format!("a limit is 0 to {MAX_LIMIT}, not {number}");
-    within(number).ok_or_else(|| Failure::new("BadCount", bad()))
+    let limit = within(number).filter(|limit| *limit <= MAX_LIMIT);
+    limit.ok_or_else(|| Failure::new("BadCount", bad()))
 }
 
 pub(crate) fn permits(number: &Whole) -> Result<u32, Failure> {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
+from collections.abc import Callable
 
 import pytest
 
 import seinpaal
+from seinpaal import errors
 
 
 async def until(holds: object) -> None:
@@ -228,3 +231,124 @@ def test_a_loop_that_is_closed_gives_up_what_waits_there(url: str, name: str) ->
     held.release()
     assert nightly.snapshot().holders_total == 0
     store.close()
+
+
+def test_a_loop_that_is_closed_gives_back_what_is_held_there(url: str, name: str) -> None:
+    store = seinpaal.connect(url)
+    nightly = store.mutex(name)
+    loop = asyncio.new_event_loop()
+
+    async def hold() -> None:
+        async with nightly:
+            await asyncio.sleep(3600)
+
+    holder = loop.create_task(hold())
+    loop.run_until_complete(until(lambda: nightly.snapshot().holders_total == 1))
+    holder._log_destroy_pending = False  # type: ignore[attr-defined]
+    loop.close()
+    del holder, loop
+    gc.collect()
+    nightly.acquire(timeout=60).release()
+    store.close()
+
+
+def test_a_set_is_given_back_whole_if_its_end_is_cancelled(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        one, two = store.mutex(f"{name} one"), store.mutex(f"{name} two")
+
+        async def work() -> None:
+            async with store.acquire_all(one, two):
+                task = asyncio.current_task()
+                assert task is not None
+                task.cancel()
+
+        ended = asyncio.ensure_future(work())
+        # The task keeps what it raised, and so the frames that had the permits.
+        await asyncio.wait({ended})
+        await until(lambda: one.snapshot().holders_total == two.snapshot().holders_total == 0)
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_a_call_that_waits_is_refused_in_a_loop(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        nightly, mails = store.mutex(name), store.queue(name)
+        waits: dict[str, Callable[[], object]] = {
+            "acquire": nightly.acquire,
+            "async with": nightly.__enter__,
+            "acquire_all": store.acquire_all(nightly).__enter__,
+            "pop_async": mails.pop,
+            "run_async": mails.worker(print).run,
+        }
+        for instead, wait in waits.items():
+            with pytest.raises(errors.BlocksLoop, match=instead):
+                wait()
+        with pytest.raises(errors.BlocksLoop, match="release"):
+            late = store.acquire_all(nightly)
+            try:
+                late.release()
+            finally:
+                await (await late).release_async()  # type: ignore[misc]
+        assert (await nightly.snapshot_async()).holders_total == 0
+        # Neither these nor a permit that is held already wait for anybody.
+        permit = nightly.try_acquire()
+        assert permit is not None
+        permit.release()
+        with await nightly.acquire_async():
+            pass
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_tasks_that_want_several_names_take_turns(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        one, two = store.mutex(f"{name} one"), store.semaphore(f"{name} two", 5)
+
+        async def work() -> int:
+            async with store.acquire_all(one, two, timeout=60) as both:
+                await asyncio.sleep(0)
+                return both[0].fence
+
+        assert len(set(await asyncio.gather(*(work() for _ in range(4))))) == 4
+        with pytest.raises(seinpaal.TimedOut):
+            async with one, store.acquire_all(one, two, timeout=0.1):
+                pass
+        await store.close_async()
+
+    asyncio.run(main())
+
+
+def test_each_method_that_asks_the_store_has_its_twin() -> None:
+    kinds = [seinpaal.Semaphore, seinpaal.Queue, seinpaal.Permit, seinpaal.Item, seinpaal.Seinpaal]
+    for kind in kinds:
+        methods = {key for key, value in vars(kind).items() if inspect.isfunction(value)}
+        methods |= {key for key in dir(kind) if key.endswith("_async")}
+        without = {"semaphore", "mutex", "rwlock", "queue", "holding", "worker", "json", "on_lost"}
+        for method in methods:
+            if not method.startswith("_") and method not in without and not method.endswith("_async"):
+                assert f"{method}_async" in dir(kind), f"{kind.__name__}.{method}"
+
+
+def test_an_operator_steers_from_a_loop(url: str, name: str) -> None:
+    async def main() -> None:
+        store = await seinpaal.connect_async(url)
+        gpus = store.semaphore(name, 1)
+        await gpus.set_limit_async(2)
+        assert (await gpus.snapshot_async()).limit == 2
+        await gpus.unset_limit_async()
+        await gpus.pause_async("driver update")
+        assert await gpus.try_acquire_async() is None
+        await gpus.resume_async()
+        permit = await gpus.acquire_async()
+        ticket = await permit.detach_async()
+        attached = await gpus.attach_async(ticket)
+        await gpus.evict_async(ticket)
+        await until(lambda: attached.lost is not None)
+        await store.close_async()
+
+    asyncio.run(main())

@@ -11,6 +11,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 import pytest
 from conftest import until
@@ -119,3 +122,68 @@ def test_what_a_signal_raises_at_the_beginning_of_a_wait_leaves_nothing_either(
         # left in line meanwhile.
         assert interrupt.value.__traceback__ is not None
         until(lambda: nightly.snapshot().waiting_total == 0)
+
+
+class Interrupted(Exception):
+    """What a signal handler raises."""
+
+
+def interrupted_at_each_instruction(block: Callable[[], object]) -> list[Interrupted]:
+    """Runs a block again and again, and interrupts each run one instruction of the package later.
+
+    A tracer raises where Python would run a signal handler. The exceptions are returned, because
+    whoever keeps one keeps its frames, too.
+    """
+    package = os.path.dirname(seinpaal.__file__)
+    ends: list[Interrupted] = []
+    while True:
+        left = len(ends)
+
+        def trace(frame: FrameType, event: str, _: object) -> Any:
+            nonlocal left
+            if not frame.f_code.co_filename.startswith(package):
+                return None
+            # Python runs no handler between the body of a `with` and its ends, which is all that a
+            # decorated function has of its own.
+            frame.f_trace_opcodes = frame.f_code.co_name != "held"
+            if event == "opcode":
+                left -= 1
+                if left < 0:
+                    raise Interrupted
+            return trace
+
+        try:
+            sys.settrace(trace)
+            block()
+            return ends
+        except Interrupted as end:
+            ends.append(end)
+        finally:
+            sys.settrace(None)
+
+
+@pytest.mark.parametrize("form", ["lock", "holding", "acquire", "decorator", "acquire_all"])
+def test_a_handler_that_raises_at_an_end_of_a_block_leaves_nothing_held(
+    store: seinpaal.Seinpaal, name: str, form: str
+) -> None:
+    nightly, other = store.semaphore(name, 100_000), store.semaphore(f"{name} too", 100_000)
+    holding = nightly.holding(timeout=60)
+
+    @holding
+    def decorated() -> None:
+        pass
+
+    def block() -> None:
+        if form == "acquire_all":
+            with store.acquire_all(nightly, other):
+                pass
+        elif form == "acquire":
+            with nightly.acquire():
+                pass
+        else:
+            with nightly if form == "lock" else holding:
+                pass
+
+    ends = interrupted_at_each_instruction(decorated if form == "decorator" else block)
+    assert len(ends) > 20
+    until(lambda: nightly.snapshot().holders_total == other.snapshot().holders_total == 0)

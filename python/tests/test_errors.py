@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
@@ -81,3 +84,78 @@ def test_slots_without_names_say_so_and_readers_wish_for_none(
         store.semaphore(name).acquire(slot_names=["a", "b"])
     with pytest.raises(errors.BadSetting):
         store.semaphore(name).name_slots(["a", "a"])
+
+
+ACQUIRES = ["acquire", "acquire_async", "try_acquire", "try_acquire_async", "holding"]
+
+
+@pytest.mark.parametrize("method", ACQUIRES)
+def test_an_argument_that_is_not_there_is_refused_with_a_hint(name: str, method: str) -> None:
+    call = getattr(seinpaal.connect("memory:", lazy=True).mutex(name), method)
+    hints = {
+        "blocking": "try_acquire",
+        "blocking_timeout": "use timeout=",
+        "expire": "use ttl=",
+        "tiemout": "did you mean timeout=",
+        "permts": "did you mean permits=",
+        "zzz": "there are timeout, permits",
+    }
+    for argument, hint in hints.items():
+        with pytest.raises(TypeError, match=f"{method}.*{argument!r}.*{hint}"):
+            call(**{argument: 1})
+    with pytest.raises(TypeError, match="try_acquire"):
+        call(False)
+
+
+def test_every_option_is_in_the_signature(name: str) -> None:
+    lock = seinpaal.connect("memory:", lazy=True).mutex(name)
+    options = "timeout permits priority ttl max_waiting labels slot_names".split()
+    for method in ACQUIRES:
+        assert list(inspect.signature(getattr(lock, method)).parameters) == options
+
+
+def test_a_wrong_type_is_told_where_it_is_given(name: str) -> None:
+    store = seinpaal.connect("memory:", lazy=True)
+    nightly, wrong = store.mutex(name), cast(Any, b"x")
+    calls: dict[Callable[[], object], str] = {
+        lambda: store.mutex(wrong): "a name is a str, not b'x'",
+        lambda: store.semaphore(name, wrong): "limit is a whole number, not b'x'",
+        lambda: nightly.holding(timeout=wrong): "a time is a number of seconds or a timedelta",
+        lambda: nightly.holding(permits=wrong): "permits is a whole number",
+        lambda: nightly.holding(labels={"a": wrong}): "a label is a str",
+        lambda: store.queue(name).push(cast(Any, {"a": 1})): "a payload is .* not dict",
+    }
+    for call, said in calls.items():
+        with pytest.raises(TypeError, match=said):
+            call()
+    with pytest.raises(errors.BadCount):
+        store.semaphore(name, -1)
+    with pytest.raises(errors.BadName):
+        store.rwlock("")
+    with pytest.raises(errors.BadSetting, match="'adopt'"):
+        store.semaphore(name, 1, on_mismatch=wrong)
+
+
+def test_an_error_of_a_request_says_which_name_it_is_about(
+    store: seinpaal.Seinpaal, name: str
+) -> None:
+    with store.mutex(name):
+        with pytest.raises(seinpaal.TimedOut, match=f"^{name}: timed out waiting$") as late:
+            store.mutex(name).acquire(timeout=0.1)
+        assert late.value.name == name
+        assert pickle.loads(pickle.dumps(late.value)).name == name
+        with pytest.raises(seinpaal.TimedOut, match=f"^{name}: timed out waiting$") as all_late:
+            store.acquire_all(store.mutex(name), timeout=0.1)
+        assert all_late.value.name == name
+
+
+def test_a_caller_chooses_what_another_limit_means(store: seinpaal.Seinpaal, name: str) -> None:
+    with store.semaphore(name, 4):
+        with pytest.raises(errors.OtherLimit, match='on_mismatch="adopt".*on_mismatch="set"'):
+            store.semaphore(name, 8).acquire()
+        with store.semaphore(name, 8, on_mismatch="adopt") as permit:
+            assert permit.limit == 4
+        with store.semaphore(name, 8, on_mismatch="set") as permit:
+            assert permit.limit == 8
+        with pytest.raises(errors.OtherLimit):
+            store.semaphore(name, 4, on_mismatch="exact").acquire()

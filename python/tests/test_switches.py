@@ -56,7 +56,7 @@ except errors.TimedOut:
 """,
     "the watch of a permit that was given back": """
 permit = connection.acquire(Want("mutex", "a")).wait()
-permit.release().wait()
+_native.Block(store, [permit])._release().wait()
 beside(errors.NotHeld, lambda: (permit.is_held, permit.lost, permit.remaining))
 try:
     permit.watch()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 from conftest import until
@@ -57,6 +60,48 @@ def test_a_permit_that_is_given_back_calls_nobody_back(store: seinpaal.Seinpaal,
         except seinpaal.NotHeld:
             pass
     assert len(told) == 1
+
+
+def test_closing_the_connection_is_no_loss_for_callbacks(url: str, name: str) -> None:
+    store = seinpaal.connect(url)
+    closed, evicted = store.mutex(f"{name} one").acquire(), store.mutex(f"{name} two").acquire()
+    told: list[seinpaal.Lost] = []
+    closed.on_lost(told.append)
+    evicted.on_lost(told.append)
+    store.mutex(f"{name} two").evict(evicted.ticket)
+    until(lambda: bool(told))
+    store.close()
+    closed.on_lost(told.append)
+    until(lambda: not closed.is_held)
+    assert [str(loss) for loss in told] == [f"{name} two: somebody evicted it"]
+
+
+def test_a_program_that_ends_with_a_permit_is_told_of_no_loss(tmp_path: Path) -> None:
+    program = """
+import os, sys, seinpaal
+permit = seinpaal.connect(sys.argv[1]).mutex("nightly").acquire()
+permit.on_lost(lambda loss: os._exit(1))
+"""
+    command = [sys.executable, "-c", program, f"file://{tmp_path}/store"]
+    assert subprocess.run(command, timeout=60).returncode == 0
+
+
+def test_a_callback_waits_for_no_other(store: seinpaal.Seinpaal, name: str) -> None:
+    first, second = store.mutex(f"{name} one"), store.mutex(f"{name} two")
+    began, goes_on = threading.Event(), threading.Event()
+    ended: list[bool] = []
+
+    def slow(loss: seinpaal.Lost) -> None:
+        began.set()
+        ended.append(goes_on.wait(60))
+
+    one, two = first.acquire(), second.acquire()
+    one.on_lost(slow)
+    two.on_lost(lambda loss: goes_on.set())
+    first.evict(one.ticket)
+    assert began.wait(60)
+    second.evict(two.ticket)
+    until(lambda: ended == [True])
 
 
 def test_a_callback_that_raises_does_not_stop_later_ones(

@@ -11,15 +11,51 @@ import itertools
 import logging
 import os
 import select
+import sys
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ._native import Call, Mailbox
+from .errors import BlocksLoop
 
 T = TypeVar("T")
 log = logging.getLogger("seinpaal")
+
+
+def is_other_process(process: int) -> bool:
+    """Whether this is not that process, but one that was forked from it."""
+    return process != os.getpid()
+
+
+def has_loop() -> bool:
+    """Whether an event loop runs on this thread."""
+    return asyncio._get_running_loop() is not None
+
+
+def refuse_in_loop(call: str, instead: str) -> None:
+    """Refuses a wait that would stop the tasks or greenlets of its thread.
+
+    What it waits for may be held by one of them, and then it would wait for ever.
+    """
+    if has_loop():
+        raise BlocksLoop(f"{call} would block the event loop that runs on this thread: use {instead}")
+    if _is_in_gevent():
+        raise BlocksLoop(
+            f"{call} would stop all greenlets of this thread: call gevent.get_hub().threadpool.apply(lock.acquire)"
+        )
+
+
+def _is_in_gevent() -> bool:
+    """Whether gevent has patched this program, and has a hub on this thread.
+
+    The threads of its pool have none.
+    """
+    monkey = sys.modules.get("gevent.monkey")
+    if monkey is None or not monkey.is_module_patched("threading"):
+        return False
+    return sys.modules["gevent._hub_local"].get_hub_if_exists() is not None
 
 
 class Desk:
@@ -30,6 +66,9 @@ class Desk:
         self.mailbox = Mailbox()
         self._calls: dict[int, tuple[Call[Any], Callable[[], None]]] = {}
         self._keys = itertools.count()
+        #: The blocks of tasks that are open, by the lock. They are here, because a loop that is
+        #: closed forgets its tasks, and their permits must not outlive them.
+        self.blocks: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def begin(self, call: Call[Any], done: Callable[[], None]) -> int | None:
         """Starts a call, or returns ``None`` if it is done, and then does not call ``done``."""
@@ -94,11 +133,11 @@ async def run(call: Call[T]) -> T:
 
 
 class Watcher:
-    """The thread on which callbacks are called. It is started by the first of them."""
+    """The thread that waits for losses, for callbacks. It is started by the first of them."""
 
     def __init__(self) -> None:
         self.desk = Desk()
-        threading.Thread(target=self._serve, name="seinpaal-callbacks", daemon=True).start()
+        threading.Thread(target=self._serve, name="seinpaal-losses", daemon=True).start()
 
     def _serve(self) -> None:
         poller = select.poll()
@@ -127,24 +166,38 @@ def after_fork() -> None:
     _watcher, _starting = None, threading.Lock()
 
 
-def tell(call: Call[T], callback: Callable[[T], None]) -> None:
-    """Calls back on the thread for callbacks when the call is done, but not if it is cancelled.
+def tell(call: Call[str | None], callback: Callable[[str], None]) -> None:
+    """Calls back, on a thread of its own, at the loss that the call waits for.
 
-    If the call is done already, calls back at once and on this thread.
+    Each has its own thread, so a slow one does not delay the others. If the loss is there already,
+    calls back at once and on this thread.
     """
 
-    def done(caught: type[BaseException] = BaseException) -> None:
+    def answer() -> str | None:
         try:
-            answer = call.take()
+            return call.take()
         except RuntimeError:
-            return  # The watched permit has been given back.
+            return None  # The watched permit has been given back.
+
+    def call_back(how: str) -> None:
         try:
-            callback(answer)
-        except caught:
-            # `sys.exit()` is caught, too, because it would end the thread that all other callbacks
-            # need.
+            callback(how)
+        except BaseException:
             log.exception("a callback of a permit failed")
 
-    if watcher().desk.begin(call, done) is None:
-        # `sys.exit()` and Ctrl-C belong to this thread, so they are raised here and not passed on.
-        done(Exception)
+    def done() -> None:
+        how = answer()
+        if how is None:
+            return
+        thread = threading.Thread(target=call_back, args=(how,), name="seinpaal-callback", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            call_back(how)  # No more threads, so the others wait.
+
+    if watcher().desk.begin(call, done) is None and (how := answer()) is not None:
+        try:
+            callback(how)
+        except Exception:
+            # `sys.exit()` and Ctrl-C belong to this thread, so they are not caught.
+            log.exception("a callback of a permit failed")

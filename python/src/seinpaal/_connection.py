@@ -6,14 +6,16 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Generator, Sequence
 from types import TracebackType
+from typing import Any, NoReturn, cast
 
 from . import _call, _fork, _native
 from ._lock import Holding, Lock, Mutex, RwLock, Semaphore
-from ._permit import Permit, PermitSet
+from ._permit import PermitSet
 from ._queue import Queue
-from ._want import Seconds, Want, in_seconds
+from ._want import OnMismatch, Seconds, Want, hinting, in_seconds, want
+from .errors import BlocksLoop
 
 #: How long the end of the program waits for a store to take permits and items back.
 _AT_EXIT = 1.0
@@ -43,21 +45,32 @@ class Seinpaal:
 
     # ---- names
 
-    def semaphore(self, name: str, limit: int | None = None, *, exactly: bool = False) -> Semaphore:
+    def semaphore(
+        self,
+        name: str,
+        limit: int | None = None,
+        *,
+        exactly: bool = False,
+        on_mismatch: OnMismatch = "refuse",
+    ) -> Semaphore:
         """At most ``limit`` permits of this name are held at once, over all clients of the store.
 
-        Without a limit: what the others stated, else 1. With ``exactly`` another limit is an error,
-        also one that an operator set.
+        Without a limit: what the others stated, else 1. A limit of 0 admits nobody.
+
+        ``on_mismatch`` is for the case that clients that hold or wait have stated another limit:
+        ``"refuse"`` is :exc:`errors.OtherLimit`, ``"adopt"`` uses theirs, ``"set"`` sets this one
+        for all, and ``"exact"``, or ``exactly=True``, also refuses one that an operator has set.
         """
-        return Semaphore(self, Want("semaphore", name, limit, exactly))
+        on_mismatch = "exact" if exactly else on_mismatch
+        return Semaphore(self, want("semaphore", name, limit, on_mismatch))
 
     def mutex(self, name: str) -> Mutex:
         """One holder at a time."""
-        return Mutex(self, Want("mutex", name))
+        return Mutex(self, want("mutex", name))
 
     def rwlock(self, name: str) -> RwLock:
         """Many readers or one writer: ``with lock.read:``, ``with lock.write:``."""
-        return RwLock(Lock(self, Want("read", name)), Lock(self, Want("write", name)))
+        return RwLock(Lock(self, want("read", name)), Lock(self, want("write", name)))
 
     def queue(self, name: str) -> Queue:
         """A queue of items that wait for workers."""
@@ -65,34 +78,40 @@ class Seinpaal:
 
     # ---- several names at once
 
+    @hinting
     def acquire_all(self, *wanted: Lock | Holding, timeout: Seconds | None = None) -> PermitSet:
         """Permits of several names: all or none.
 
-        Nobody waits in a circle, whatever order the names are given in.
+        Nobody waits in a circle, whatever order the names are given in. In an event loop this does
+        not wait: ``async with store.acquire_all(one, two) as both:`` does, or ``await``.
         """
+        if _call.has_loop():
+            return cast(PermitSet, _AllLater(self.acquire_all_async(*wanted, timeout=timeout)))
+        _call.refuse_in_loop("acquire_all()", "acquire_all_async()")
         call = self._here().acquire_all(_wants(wanted), in_seconds(timeout))
-        return self._set(call.wait())
+        return PermitSet(self, call.wait())
 
+    @hinting
     async def acquire_all_async(
         self, *wanted: Lock | Holding, timeout: Seconds | None = None
     ) -> PermitSet:
         """As `acquire_all`, from asyncio."""
         native = await self._here_async()
-        return self._set(await _call.run(native.acquire_all(_wants(wanted), in_seconds(timeout))))
+        call = native.acquire_all(_wants(wanted), in_seconds(timeout))
+        return PermitSet(self, await _call.run(call))
 
+    @hinting
     def try_acquire_all(self, *wanted: Lock | Holding) -> PermitSet | None:
         """Permits of several names if all can be had now, else ``None``."""
         permits = self._here().try_acquire_all(_wants(wanted)).wait()
-        return self._set(permits) if permits is not None else None
+        return PermitSet(self, permits) if permits is not None else None
 
+    @hinting
     async def try_acquire_all_async(self, *wanted: Lock | Holding) -> PermitSet | None:
         """As `try_acquire_all`, from asyncio."""
         native = await self._here_async()
         permits = await _call.run(native.try_acquire_all(_wants(wanted)))
-        return self._set(permits) if permits is not None else None
-
-    def _set(self, permits: list[_native.Permit]) -> PermitSet:
-        return PermitSet(tuple(Permit(self, permit) for permit in permits))
+        return PermitSet(self, permits) if permits is not None else None
 
     # ---- the connection
 
@@ -166,6 +185,10 @@ class Seinpaal:
             self._connection, self._process = connection, os.getpid()
         _close_at_end_of_child()
 
+    def __repr__(self) -> str:
+        kind = self._url.partition(":")[0]  # The rest may have a password.
+        return f"<seinpaal.Seinpaal {kind}:, {'' if self._is_connected() else 'not '}connected>"
+
     def __reduce__(self) -> tuple[type[Seinpaal], tuple[str, str, float | None, float | None]]:
         """Pickles the arguments: a process that receives them connects anew, on first use."""
         return Seinpaal, (self._url, self._client, self._ttl, self._patience)
@@ -186,8 +209,43 @@ class Seinpaal:
             os.close(descriptor)
 
 
+class _AllLater:
+    """What `acquire_all` returns in an event loop: nothing is held before ``async with``."""
+
+    def __init__(self, begun: Coroutine[Any, Any, PermitSet]) -> None:
+        self._begun = begun
+
+    def __await__(self) -> Generator[Any, Any, PermitSet]:
+        return self._begun.__await__()
+
+    async def __aenter__(self) -> PermitSet:
+        self._permits = await self
+        return await self._permits.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._permits.__aexit__(kind, raised, trace)
+
+    def __enter__(self) -> NoReturn:
+        self._begun.close()
+        _call.refuse_in_loop("`with store.acquire_all()`", "`async with`")
+        raise RuntimeError("it was made in an event loop")
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise BlocksLoop(
+            f"acquire_all() holds nothing yet, so it has no {name!r}: in an event loop, `async with` or `await` it"
+        )
+
+
 def _wants(wanted: Sequence[Lock | Holding]) -> list[Want]:
-    return [one._wanted() for one in wanted]
+    return [one._want for one in wanted]
 
 
 def _close_all() -> None:

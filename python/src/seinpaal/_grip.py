@@ -14,7 +14,7 @@ from .errors import Lost
 class Watched(Protocol):
     """A permit or an item, which can be lost."""
 
-    def watch(self) -> Call[str]:
+    def watch(self) -> Call[str | None]:
         """A call that ends at the loss."""
         ...
 
@@ -35,7 +35,7 @@ class Cancellation:
         for one in watched:
             self._watch(one.watch())
 
-    def _watch(self, call: Call[str]) -> None:
+    def _watch(self, call: Call[str | None]) -> None:
         def done() -> None:
             try:
                 call.take()

@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
 from . import _call, _native
 from ._permit import Permit
-from ._want import Options, Want, names_in
+from ._want import Seconds, Want, hinting, names_in, whole
 from .errors import ReleaseError
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from ._connection import Seinpaal
 
 P = ParamSpec("P")
@@ -52,72 +48,37 @@ def _snapshot(read: dict[str, Any]) -> Snapshot:
     return Snapshot(**read)
 
 
-#: Held for a moment by each thread that enters or leaves a block. Reentrant, because a signal
-#: handler or a finalizer may enter or leave a block while its thread does so.
-_mutex = threading.RLock()
-
-
-def _after_fork() -> None:
-    """Forgets the holder of the mutex, which may be a thread of the parent."""
-    global _mutex
-    _mutex = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-class _Entered:
-    """The permits of blocks that are open, by the thread or task that entered them."""
+class _TaskBlocks:
+    """The permits of the blocks of a lock that are open in a loop, by the task that entered them."""
 
     def __init__(self) -> None:
-        self._permits: dict[object, list[Permit]] = {}
+        self._permits: dict[asyncio.Task[Any] | None, list[Permit]] = {}
 
-    def push(self, permit: Permit) -> Permit:
-        with _mutex:
-            self._permits.setdefault(_here(), []).append(permit)
-        return permit
+    def push(self, permit: Permit) -> None:
+        self._permits.setdefault(asyncio.current_task(), []).append(permit)
 
     def pop(self) -> Permit | None:
         """The permit of the block that is left here, or ``None`` if that is ambiguous.
 
-        A block that another thread or task has entered is known if it is the only one.
+        A block that another task has entered is known if it is the only one.
         """
-        with _mutex:
-            here = _here()
-            if here not in self._permits and self.count() == 1:
-                here = next(iter(self._permits))
-            permits = self._permits.get(here)
-            if permits is None:
-                return None
-            permit = permits.pop()
-            if not permits:
-                del self._permits[here]
-            return permit
+        here = asyncio.current_task()
+        if here not in self._permits and self.count() == 1:
+            here = next(iter(self._permits))
+        permits = self._permits.get(here)
+        if permits is None:
+            return None
+        permit = permits.pop()
+        if not permits:
+            del self._permits[here]
+        return permit
 
     def count(self) -> int:
         """The number of open blocks."""
-        with _mutex:
-            return sum(map(len, self._permits.values()))
-
-    def forget(self, permit: Permit) -> None:
-        """Removes a permit that may be there."""
-        with _mutex:
-            permits = self._permits.get(_here(), [])
-            if permit in permits:
-                permits.remove(permit)
-            if not permits:
-                self._permits.pop(_here(), None)
+        return sum(map(len, self._permits.values()))
 
 
-def _here() -> object:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:
-        task = None
-    return task if task is not None else threading.get_ident()
-
-
-class Holding:
+class Holding(_native.Blocks):
     """Holds a permit for the length of a block, or of each call of a function.
 
     ``with``, ``async with``, and a decorator of functions and coroutine functions. It may be
@@ -128,32 +89,24 @@ class Holding:
     ``with lock.acquire() as permit:`` instead, which has no such tie.
     """
 
-    def __init__(self, lock: Lock, options: Options) -> None:
+    def __init__(self, lock: Lock, want: Want) -> None:
         self._lock = lock
-        self._options = options
-        self._entered = _Entered()
+        self._want = want
 
-    def __enter__(self) -> Permit:
-        permit = self._lock.acquire(**self._options)
-        try:
-            return self._entered.push(permit).__enter__()
-        except BaseException:
-            # A signal handler has raised, so the block is not entered and ``__exit__`` will not be
-            # called.
-            self._entered.forget(permit)
-            raise
+    # ``__enter__`` and ``__exit__`` are in the native half, which notes the block and its permit
+    # where no signal handler can come in between.
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._left().__exit__(kind, raised, trace)
+    def _enter(self) -> Permit:
+        _call.refuse_in_loop(f"`with` on {self._want.name!r}", "`async with`")
+        native = self._lock._connection._here()
+        return Permit(self._lock._connection, [native.acquire(self._want).wait()])
 
     async def __aenter__(self) -> Permit:
-        permit = await self._lock.acquire_async(**self._options)
-        return await self._entered.push(permit).__aenter__()
+        permit = await self._lock._acquire_async(self._want)
+        permit._enter_async()
+        blocks = _call.desk_of(asyncio.get_running_loop()).blocks
+        blocks.setdefault(self, _TaskBlocks()).push(permit)
+        return permit
 
     async def __aexit__(
         self,
@@ -161,18 +114,20 @@ class Holding:
         raised: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._left().__aexit__(kind, raised, trace)
-
-    def _left(self) -> Permit:
-        """The permit of the block that is left."""
-        permit = self._entered.pop()
+        if not _call.has_loop():
+            return  # The loop was closed with this task in it, and its permits have gone back.
+        blocks = _call.desk_of(asyncio.get_running_loop()).blocks.get(self)
+        permit = blocks.pop() if blocks is not None else None
         if permit is None:
-            raise ReleaseError(
-                f"{self._lock.name}: a block is left by a thread or task that has entered none, and it could be any "
-                f"of {self._entered.count()}, so no permit is given back: a block that another thread or task leaves "
-                "has to be `with lock.acquire() as permit:`"
-            )
-        return permit
+            self._left_by_other(blocks.count() if blocks is not None else 0)
+        await permit.__aexit__(kind, raised, trace)
+
+    def _left_by_other(self, count: int) -> NoReturn:
+        raise ReleaseError(
+            f"{self._want.name}: a block is left by a thread or task that has entered none, and it could be any "
+            f"of {count}, so no permit is given back: a block that another thread or task leaves "
+            "has to be `with lock.acquire() as permit:`"
+        )
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorates a function, or a coroutine function: each call holds a permit.
@@ -197,8 +152,8 @@ class Holding:
 
         return held
 
-    def _wanted(self) -> Want:
-        return self._lock._want.described(self._options)
+    def __repr__(self) -> str:
+        return f"<seinpaal.Holding of {self._lock!r}>"
 
 
 class Lock(Holding):
@@ -208,50 +163,126 @@ class Lock(Holding):
     """
 
     def __init__(self, connection: Seinpaal, want: Want) -> None:
-        super().__init__(self, {})
+        super().__init__(self, want)
         self._connection = connection
-        self._want = want
 
     @property
     def name(self) -> str:
         """The name."""
         return self._want.name
 
-    def holding(self, **options: Unpack[Options]) -> Holding:
-        """The lock with options: ``with gpus.holding(timeout=10, permits=2) as permit:``."""
-        return Holding(self, options)
+    @hinting
+    def holding(
+        self,
+        *,
+        timeout: Seconds | None = None,
+        permits: int = 1,
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        max_waiting: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        slot_names: str | Sequence[str] = (),
+    ) -> Holding:
+        """The lock with options: ``with gpus.holding(timeout=10, permits=2) as permit:``.
 
-    def acquire(self, **options: Unpack[Options]) -> Permit:
+        The options are those of :meth:`acquire`, and nothing is sent before the block is entered.
+        """
+        return Holding(self, self._want.described(timeout, permits, priority, ttl, max_waiting, labels, slot_names))
+
+    @hinting
+    def acquire(
+        self,
+        *,
+        timeout: Seconds | None = None,
+        permits: int = 1,
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        max_waiting: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        slot_names: str | Sequence[str] = (),
+    ) -> Permit:
         """Waits in line for a permit, for as long as it takes or until ``timeout``.
+
+        ``permits``: how many, all or nothing. ``priority``: the rank among waiters, -100 to 100,
+        higher first. ``ttl``: how long the lease lasts without renewal, 100 ms to 24 h (default:
+        the connection's). ``max_waiting``: refuse the request if this many wait already.
+        ``labels``: texts that are shown with the holder or waiter. ``slot_names``: wait for the
+        slots with these names, one name or a list of at most as many names as permits.
 
         Only the calling thread waits. On the main thread a signal handler that raises, such as that
         of Ctrl-C, ends the wait within 100 ms, and nothing stays held or queued.
         """
-        call = self._connection._here().acquire(self._want.described(options))
-        return Permit(self._connection, call.wait())
+        _call.refuse_in_loop("acquire()", "`async with lock.holding()` or `await lock.acquire_async()`")
+        want = self._want.described(timeout, permits, priority, ttl, max_waiting, labels, slot_names)
+        return Permit(self._connection, [self._connection._here().acquire(want).wait()])
 
-    async def acquire_async(self, **options: Unpack[Options]) -> Permit:
+    @hinting
+    async def acquire_async(
+        self,
+        *,
+        timeout: Seconds | None = None,
+        permits: int = 1,
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        max_waiting: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        slot_names: str | Sequence[str] = (),
+    ) -> Permit:
         """As `acquire`, from asyncio. A cancelled task leaves the line, and nothing stays held."""
-        native = await self._connection._here_async()
-        call = native.acquire(self._want.described(options))
-        return Permit(self._connection, await _call.run(call))
+        want = self._want.described(timeout, permits, priority, ttl, max_waiting, labels, slot_names)
+        return await self._acquire_async(want)
 
-    def try_acquire(self, **options: Unpack[Options]) -> Permit | None:
+    async def _acquire_async(self, want: Want) -> Permit:
+        native = await self._connection._here_async()
+        return Permit(self._connection, [await _call.run(native.acquire(want))])
+
+    @hinting
+    def try_acquire(
+        self,
+        *,
+        timeout: Seconds | None = None,
+        permits: int = 1,
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        max_waiting: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        slot_names: str | Sequence[str] = (),
+    ) -> Permit | None:
         """A permit, or ``None`` if none is free. ``timeout`` is for the store's answer (5 s)."""
-        call = self._connection._here().try_acquire(self._want.described(options))
-        permit = call.wait()
-        return Permit(self._connection, permit) if permit is not None else None
+        want = self._want.described(timeout, permits, priority, ttl, max_waiting, labels, slot_names)
+        permit = self._connection._here().try_acquire(want).wait()
+        return Permit(self._connection, [permit]) if permit is not None else None
 
-    async def try_acquire_async(self, **options: Unpack[Options]) -> Permit | None:
+    @hinting
+    async def try_acquire_async(
+        self,
+        *,
+        timeout: Seconds | None = None,
+        permits: int = 1,
+        priority: int = 0,
+        ttl: Seconds | None = None,
+        max_waiting: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        slot_names: str | Sequence[str] = (),
+    ) -> Permit | None:
         """As `try_acquire`, from asyncio."""
+        want = self._want.described(timeout, permits, priority, ttl, max_waiting, labels, slot_names)
         native = await self._connection._here_async()
-        permit = await _call.run(native.try_acquire(self._want.described(options)))
-        return Permit(self._connection, permit) if permit is not None else None
+        permit = await _call.run(native.try_acquire(want))
+        return Permit(self._connection, [permit]) if permit is not None else None
 
-    def attach(self, ticket: str, **options: Unpack[Options]) -> Permit:
+    @hinting
+    def attach(self, ticket: str, *, ttl: Seconds | None = None) -> Permit:
         """Becomes the holder of a detached ticket. If the ticket is held, its holder loses it."""
-        want = self._want.described(options)
-        return Permit(self._connection, self._connection._here().attach(want, ticket).wait())
+        want = self._want.described(ttl=ttl)
+        return Permit(self._connection, [self._connection._here().attach(want, ticket).wait()])
+
+    @hinting
+    async def attach_async(self, ticket: str, *, ttl: Seconds | None = None) -> Permit:
+        """As `attach`, from asyncio."""
+        native = await self._connection._here_async()
+        call = native.attach(self._want.described(ttl=ttl), ticket)
+        return Permit(self._connection, [await _call.run(call)])
 
     def snapshot(self) -> Snapshot:
         """Reads the holders and waiters."""
@@ -266,13 +297,25 @@ class Lock(Holding):
         """Ends the lease or the place in line of another client, which learns of it at once."""
         self._connection._here().evict(self._want, ticket).wait()
 
+    async def evict_async(self, ticket: str) -> None:
+        """As `evict`, from asyncio."""
+        await _call.run((await self._connection._here_async()).evict(self._want, ticket))
+
     def pause(self, reason: str) -> None:
         """Admits nobody until :meth:`resume`. Holders keep their permits."""
         self._connection._here().pause(self._want, reason).wait()
 
+    async def pause_async(self, reason: str) -> None:
+        """As `pause`, from asyncio."""
+        await _call.run((await self._connection._here_async()).pause(self._want, reason))
+
     def resume(self) -> None:
         """Admits again."""
         self._connection._here().pause(self._want, None).wait()
+
+    async def resume_async(self) -> None:
+        """As `resume`, from asyncio."""
+        await _call.run((await self._connection._here_async()).pause(self._want, None))
 
     def __reduce__(self) -> tuple[type[Lock], tuple[Seinpaal, Want]]:
         """Pickles the lock, so that it can be sent to another process."""
@@ -287,7 +330,12 @@ class Semaphore(Lock):
 
     def set_limit(self, limit: int) -> None:
         """Sets the limit as an operator. Until it is unset, it overrides what callers state."""
-        self._connection._here().set_limit(self._want, limit).wait()
+        self._connection._here().set_limit(self._want, whole("limit", limit)).wait()
+
+    async def set_limit_async(self, limit: int) -> None:
+        """As `set_limit`, from asyncio."""
+        native = await self._connection._here_async()
+        await _call.run(native.set_limit(self._want, whole("limit", limit)))
 
     def name_slots(self, names: Sequence[str]) -> None:
         """Gives the slots these names, from slot 0 up, and sets the limit to their number.
@@ -297,9 +345,19 @@ class Semaphore(Lock):
         """
         self._connection._here().name_slots(self._want, list(names_in(names))).wait()
 
+    async def name_slots_async(self, names: Sequence[str]) -> None:
+        """As `name_slots`, from asyncio."""
+        native = await self._connection._here_async()
+        await _call.run(native.name_slots(self._want, list(names_in(names))))
+
     def unset_limit(self) -> None:
         """Removes a limit that was set, and the names of slots."""
         self._connection._here().set_limit(self._want, None).wait()
+
+    async def unset_limit_async(self) -> None:
+        """As `unset_limit`, from asyncio."""
+        native = await self._connection._here_async()
+        await _call.run(native.set_limit(self._want, None))
 
 
 class Mutex(Lock):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from . import _call, _native
 from ._block import Block
 from ._grip import lost
-from .errors import Forked, Lost
-
-if TYPE_CHECKING:
-    from ._connection import Seinpaal
+from .errors import Lost
 
 
 class Permit(Block):
@@ -22,15 +18,9 @@ class Permit(Block):
     process that acquired it: a child that inherited it holds nothing.
     """
 
-    def __init__(self, connection: Seinpaal, native: _native.Permit) -> None:
-        # The connection is kept, so that a forked child can close the descriptors that it
-        # inherited.
-        self._connection = connection
-        self._native = native
-        self._process = os.getpid()
-
-    def _all(self) -> tuple[Permit, ...]:
-        return (self,)
+    @property
+    def _native(self) -> _native.Permit:
+        return self._natives[0]
 
     @property
     def name(self) -> str:
@@ -78,11 +68,6 @@ class Permit(Block):
         return self._native.limit
 
     @property
-    def is_held(self) -> bool:
-        """Whether the permit is held at this moment, by the clock."""
-        return not self._is_inherited and self._native.is_held
-
-    @property
     def remaining(self) -> float | None:
         """How many seconds it is certain to be held if the store is not heard from again.
 
@@ -90,19 +75,12 @@ class Permit(Block):
         """
         return 0.0 if self._is_inherited else self._native.remaining
 
-    @property
-    def lost(self) -> Lost | None:
-        """The cause of the loss, if the permit was lost."""
-        if self._is_inherited:
-            return lost(self.name, str(self._forked()))
-        how = self._native.lost
-        return lost(self.name, how) if how is not None else None
-
     def on_lost(self, callback: Callable[[Lost], None]) -> None:
-        """Calls ``callback`` once when the permit is lost, on a thread of this package.
+        """Calls ``callback`` once when the permit is lost, on a thread of its own.
 
         If the permit is lost already, the call is at once. The callback is not called when the
-        permit is given back, nor in a child process.
+        permit is given back, which the end of the program and of the connection do, too, nor in a
+        child process.
         """
         self._check()
         name = self.name
@@ -111,12 +89,12 @@ class Permit(Block):
     def downgrade(self) -> Permit:
         """Makes a reader of a writer. No other writer is admitted in between."""
         self._check()
-        return Permit(self._connection, self._native.downgrade().wait())
+        return Permit(self._connection, [self._native.downgrade().wait()])
 
     async def downgrade_async(self) -> Permit:
         """As `downgrade`, from asyncio."""
         self._check()
-        return Permit(self._connection, await _call.run(self._native.downgrade()))
+        return Permit(self._connection, [await _call.run(self._native.downgrade())])
 
     def detach(self) -> str:
         """Leaves the permit held for one more ttl, and returns its ticket.
@@ -131,41 +109,21 @@ class Permit(Block):
         self._check()
         return await _call.run(self._native.detach())
 
-    def __enter__(self) -> Permit:
-        self._check()
-        return self
-
     async def __aenter__(self) -> Permit:
-        await self._enter_async()
+        self._enter_async()
         return self
 
     def __repr__(self) -> str:
         state = "held" if self.is_held else "not held"
         return f"<seinpaal.Permit {self.name!r} slot {self.slot}, fence {self.fence}, {state}>"
 
-    @property
-    def _is_inherited(self) -> bool:
-        return self._process != os.getpid()
-
-    def _forked(self) -> Forked:
-        return Forked(
-            f"the permit of {self.name!r} belongs to process {self._process}, which this one was forked from: "
-            "acquire another one here"
-        )
-
-    def _check(self) -> None:
-        if self._is_inherited:
-            raise self._forked()
-
 
 class PermitSet(Block):
     """Permits of several names, held together: if one is lost, all count as lost."""
 
-    def __init__(self, permits: tuple[Permit, ...]) -> None:
-        self._permits = permits
-
-    def _all(self) -> tuple[Permit, ...]:
-        return self._permits
+    @functools.cached_property
+    def _permits(self) -> tuple[Permit, ...]:
+        return tuple(Permit(self._connection, [native]) for native in self._natives)
 
     def __iter__(self) -> Iterator[Permit]:
         return iter(self._permits)
@@ -176,11 +134,10 @@ class PermitSet(Block):
     def __getitem__(self, place: int) -> Permit:
         return self._permits[place]
 
-    def __enter__(self) -> PermitSet:
-        for permit in self._permits:
-            permit._check()
+    async def __aenter__(self) -> PermitSet:
+        self._enter_async()
         return self
 
-    async def __aenter__(self) -> PermitSet:
-        await self._enter_async()
-        return self
+    def __repr__(self) -> str:
+        state = "held" if self.is_held else "not held"
+        return f"<seinpaal.PermitSet {self._names()!r}, {state}>"

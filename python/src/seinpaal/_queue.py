@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _call, _native
 from ._item import Item
-from ._want import ItemWant, NewItem, Seconds, in_seconds
+from ._want import ItemWant, NewItem, Seconds, in_seconds, whole
 
 if TYPE_CHECKING:
     from ._connection import Seinpaal
@@ -99,6 +99,7 @@ class Queue:
 
     def pop(self, *, timeout: Seconds | None = None, ttl: Seconds | None = None) -> Item:
         """Waits for an item, for as long as it takes or until ``timeout`` (:exc:`TimedOut`)."""
+        _call.refuse_in_loop("pop()", "`await queue.pop_async()`")
         return Item(self._connection, self._pop(timeout, ttl).wait())
 
     async def pop_async(
@@ -123,9 +124,19 @@ class Queue:
         """Reads the counts of the queue."""
         return QueueSnapshot(**self._connection._here().queue_snapshot(self._name).wait())
 
+    async def snapshot_async(self) -> QueueSnapshot:
+        """As `snapshot`, from asyncio."""
+        native = await self._connection._here_async()
+        return QueueSnapshot(**await _call.run(native.queue_snapshot(self._name)))
+
     def set_limit(self, limit: int | None) -> None:
         """Sets how many items may be in work at once, everywhere; ``None``: any number."""
-        self._connection._here().queue_limit(self._name, limit).wait()
+        self._connection._here().queue_limit(self._name, _limit(limit)).wait()
+
+    async def set_limit_async(self, limit: int | None) -> None:
+        """As `set_limit`, from asyncio."""
+        native = await self._connection._here_async()
+        await _call.run(native.queue_limit(self._name, _limit(limit)))
 
     def worker(
         self,
@@ -154,6 +165,10 @@ class Queue:
         return f"<seinpaal.Queue {self._name!r}>"
 
 
+def _limit(limit: int | None) -> int | None:
+    return None if limit is None else whole("limit", limit)
+
+
 def _new_item(
     payload: bytes | str,
     priority: int,
@@ -163,8 +178,12 @@ def _new_item(
     deliveries: int | None,
     labels: Mapping[str, str] | None,
 ) -> NewItem:
-    # Not `bytes(payload)`, which makes a payload of zeros out of a number.
-    text = payload.encode() if isinstance(payload, str) else bytes(memoryview(payload))
+    try:
+        # Not `bytes(payload)`, which makes a payload of zeros out of a number.
+        text = payload.encode() if isinstance(payload, str) else bytes(memoryview(payload))
+    except TypeError:
+        kind = type(payload).__name__
+        raise TypeError(f"a payload is bytes or a str, not {kind}: json.dumps() makes a str") from None
     key = (dedup[0], in_seconds(dedup[1]) or 0.0) if dedup is not None else None
     named = tuple((labels or {}).items())
-    return NewItem(text, priority, in_seconds(delay), group, key, deliveries, named)
+    return NewItem(text, whole("priority", priority), in_seconds(delay), group, key, deliveries, named)

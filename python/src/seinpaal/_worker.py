@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import _call
 from ._grip import Cancellation
 from ._native import Call
 from ._item import Item, reason
@@ -120,6 +121,7 @@ class Worker:
         """
         if inspect.iscoroutinefunction(self._handler):
             raise TypeError("a coroutine function needs run_async()")
+        _call.refuse_in_loop("run()", "`await worker.run_async()`")
         self._queue._connection._here()
         threads = [
             threading.Thread(target=self._serve, name=f"seinpaal-worker-{n}", daemon=True)

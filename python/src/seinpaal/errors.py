@@ -9,6 +9,7 @@ __all__ = [
     "BadName",
     "BadSetting",
     "BadUrl",
+    "BlocksLoop",
     "Busy",
     "Closed",
     "Ended",
@@ -39,6 +40,15 @@ __all__ = [
 
 class Error(Exception):
     """The base class of every error of this package."""
+
+    def __init__(self, message: str = "", *, name: str | None = None) -> None:
+        super().__init__(message)
+        #: The name of the lock or queue, if a request for it failed.
+        self.name = name
+
+
+class BlocksLoop(Error, RuntimeError):
+    """A call that waits was made where it would stop an event loop, or the greenlets of gevent."""
 
 
 class BadInput(Error, ValueError):
@@ -118,8 +128,10 @@ class OtherKind(AcquireError):
 class OtherLimit(AcquireError):
     """Other clients or an operator have stated another limit."""
 
-    def __init__(self, message: str, *, stored: int = 0, stated: int = 0) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, stored: int = 0, stated: int = 0, name: str | None = None
+    ) -> None:
+        super().__init__(message, name=name)
         #: The limit in force.
         self.stored = stored
         #: The limit that this caller stated.
@@ -129,8 +141,10 @@ class OtherLimit(AcquireError):
 class TooMany(AcquireError):
     """More permits were asked for than exist."""
 
-    def __init__(self, message: str, *, permits: int = 0, limit: int = 0) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, permits: int = 0, limit: int = 0, name: str | None = None
+    ) -> None:
+        super().__init__(message, name=name)
         #: How many were asked for.
         self.permits = permits
         #: How many exist.

@@ -13,7 +13,7 @@ from .stage import Stage
 def attaching_is_a_grant_with_a_fence_of_its_own_and_ends_the_one_before(stage: Stage) -> None:
     giver, taker = stage.limited(3), stage.client()
     before, other = giver.take(permits=2), giver.take()
-    after = taker.semaphore().attach(before.ticket, permits=2)
+    after = taker.semaphore().attach(before.ticket)
     assert after.fence > before.fence
     assert (after.slots, after.limit) == (before.slots, 3)
     until(lambda: before.lost is not None)

@@ -82,7 +82,7 @@ class Client:
         self._stage = stage
         self.connection = connection
 
-    def semaphore(self, limit: int | None = None, **rule: bool) -> seinpaal.Semaphore:
+    def semaphore(self, limit: int | None = None, **rule: Any) -> seinpaal.Semaphore:
         return self.connection.semaphore(self._stage.name, limit, **rule)
 
     def mutex(self) -> seinpaal.Mutex:
