@@ -196,8 +196,8 @@ impl Semaphore {
         Ok(self.inspect(0).await?.limit)
     }
 
-    /// Reads the state and the totals of the name, and lists neither holders nor waiters. So it
-    /// costs the store the same however many there are.
+    /// Reads the state and the totals of the name, and lists at most `rows` holders and as many
+    /// waiters. So it costs the store the same however many there are.
     ///
     /// # Cancel safety
     /// Yes. The call only reads.
@@ -209,12 +209,12 @@ impl Semaphore {
     /// ```
     /// # futures_executor::block_on(async {
     /// # let seinpaal = seinpaal::Seinpaal::connect("memory:").await?;
-    /// let seen = seinpaal.semaphore("gpus").summary().await?;
+    /// let seen = seinpaal.semaphore("gpus").summary(1).await?;
     /// assert_eq!((seen.holders_total, seen.is_pinned), (0, false));
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
-    pub async fn summary(&self) -> Result<Snapshot, AdminError> {
-        self.inspect(0).await
+    pub async fn summary(&self, rows: u32) -> Result<Snapshot, AdminError> {
+        self.inspect(rows).await
     }
 
     /// Reads everything about the name. It lists at most 10 000 holders and 10 000 waiters.

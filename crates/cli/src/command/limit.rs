@@ -15,7 +15,7 @@ pub(super) fn limit(global: &Global, args: &LimitArgs, voice: Voice) -> Result<E
     let mut is_question = false;
     let (seen, remark) = ask(global, voice, "seinpaal limit", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);
-        let seen = semaphore.summary().await?;
+        let seen = semaphore.summary(0).await?;
         match args.limit {
             Some(limit) => semaphore.set_limit(limit).await?,
             None if let Some(names) = &args.slots => {

@@ -13,7 +13,7 @@ use crate::{
 pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal pause", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);
-        let seen = semaphore.summary().await?;
+        let seen = semaphore.summary(0).await?;
         semaphore.pause(&args.reason).await?;
         unused::remark(seinpaal, &seen, voice).await.iter().for_each(|words| voice.say(words));
         voice.explain(format!("{}: paused", args.name));
@@ -25,7 +25,7 @@ pub(super) fn pause(global: &Global, args: &PauseArgs, voice: Voice) -> Result<E
 pub(super) fn resume(global: &Global, args: &OneName, voice: Voice) -> Result<Exit, Failure> {
     ask(global, voice, "seinpaal resume", &args.name, async |seinpaal| {
         let semaphore = seinpaal.semaphore(&args.name);
-        let seen = semaphore.summary().await?;
+        let seen = semaphore.summary(0).await?;
         semaphore.resume().await?;
         unused::remark(seinpaal, &seen, voice).await.iter().for_each(|words| voice.say(words));
         voice.explain(format!("{}: resumed", args.name));

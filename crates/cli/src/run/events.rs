@@ -28,9 +28,12 @@ pub(crate) enum RunEvent<'a> {
         name: &'a str,
         position: u32,
         waiting: u32,
-        /// The reasons why the request waits, as in `show --why`.
+        /// The reasons why the request waits, as in `show --why`. In a crowd neither they nor the
+        /// estimate are told.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         reasons: Vec<ReasonJson>,
-        estimate: EstimateJson,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        estimate: Option<EstimateJson>,
     },
     Acquired {
         name: &'a str,

@@ -186,10 +186,15 @@ impl Entrance<'_> {
         signals: &mut Signals,
     ) -> Result<EnterResult, Failure> {
         let (tell, mut queued) = mpsc::unbounded_channel();
+        let (moves, mut moved) = mpsc::unbounded_channel();
         let requests = parts.iter().enumerate().map(|(at, part)| {
             let tell = tell.clone();
-            self.request(part).on_queued(move |waiting| {
+            let told = moves.clone();
+            let request = self.request(part).on_queued(move |waiting| {
                 let _ = tell.send((at, waiting));
+            });
+            request.on_position(move |position| {
+                let _ = told.send((at, position));
             })
         });
         let mut request = self.seinpaal.acquire_all(requests);
@@ -212,6 +217,7 @@ impl Entrance<'_> {
                 // This branch comes before the result, so that `queued` is reported before
                 // `acquired`.
                 Some((at, others)) = queued.recv() => waiting.begin(&parts[at], others),
+                Some((at, position)) = moved.recv() => waiting.moved(&parts[at], position),
                 result = &mut request => return Ok(result.map(Some)),
                 news = vigil.next() => waiting.hear(news)?,
                 (snapshot, place) = waiting.lookout.next() => waiting.show(&snapshot, place),

@@ -73,10 +73,13 @@ pub(super) fn words(snapshot: &Snapshot, place: u32, waits: &Waits) -> String {
     format!("waiting for {}: {place} \u{b7} {}", snapshot.name, obstacle(snapshot, waits))
 }
 
-/// Returns the text of the line for a name at which too many wait to read them all.
-pub(super) fn words_of_crowd(snapshot: &Snapshot) -> String {
-    let obstacle = reason(snapshot).unwrap_or_else(|| held(snapshot));
-    format!("waiting for {}: {} in line \u{b7} {obstacle}", snapshot.name, snapshot.waiting_total)
+/// Returns the text of the line for a name at which too many hold or wait to read them all.
+pub(super) fn words_of_crowd(snapshot: &Snapshot, place: u32) -> String {
+    let by = snapshot.holders.first().map(|it| format!(" by {}, \u{2026}", holder(it)));
+    let held = || format!("{}{}", held(snapshot), by.unwrap_or_default());
+    let obstacle = reason(snapshot).unwrap_or_else(held);
+    let place = format!("{} of {}", ordinal(place), snapshot.waiting_total);
+    format!("waiting for {}: {place} \u{b7} {obstacle}", snapshot.name)
 }
 
 /// Returns the barrier of this waiter: a reason other than the holders and waiters ahead of it. It

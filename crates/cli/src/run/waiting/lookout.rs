@@ -14,18 +14,21 @@ use tokio::{
 pub(super) struct Pace {
     pub(super) first: Duration,
     pub(super) period: Duration,
-    /// If more hold or wait, only totals are read. Otherwise the looks of a crowd would cost the
-    /// store more than its grants.
-    most_rows: u32,
 }
+
+/// If more hold or wait, totals and one holder are read. Otherwise the looks of a crowd would cost
+/// the store more than its grants.
+const MOST_ROWS: u32 = 16;
+/// How often to look at a crowd at most. The positions come with renewals.
+const CROWD_PERIOD: Duration = Duration::from_secs(10);
 
 impl Pace {
     /// For a line that is drawn over, and for reports of each change.
     pub(super) const LIVE: Self =
-        Self { first: Duration::from_secs(1), period: Duration::from_secs(1), most_rows: u32::MAX };
+        Self { first: Duration::from_secs(1), period: Duration::from_secs(1) };
     /// For lines that stay, as in the log of a job.
     pub(super) const RARE: Self =
-        Self { first: Duration::from_secs(10), period: Duration::from_secs(600), most_rows: 100 };
+        Self { first: Duration::from_secs(10), period: Duration::from_secs(600) };
 }
 
 /// Looks at the line of one name, from [`post`](Self::post) on.
@@ -51,7 +54,7 @@ impl StoreLookout {
     }
 
     /// Waits for the next snapshot, and returns it with this request's place, from 1. The place is 0
-    /// if so many wait that they were not read. Cancel safe.
+    /// if so many hold or wait that they were not read. Cancel safe.
     pub(super) async fn next(&mut self) -> (Snapshot, u32) {
         let Some((_, snapshots)) = &mut self.task else { return std::future::pending().await };
         loop {
@@ -61,7 +64,7 @@ impl StoreLookout {
             if let Some(place) = our_place(&snapshot) {
                 return (snapshot, place);
             }
-            if snapshot.waiters.is_empty() && snapshot.waiting_total > 0 {
+            if is_crowded(&snapshot) {
                 return (snapshot, 0);
             }
         }
@@ -81,22 +84,25 @@ async fn look(semaphore: Semaphore, pace: Pace, sender: mpsc::Sender<Snapshot>) 
     loop {
         ticks.tick().await;
         // The request itself deals with a store that does not answer.
-        let Ok(mut snapshot) = read(&semaphore, pace.most_rows).await else { continue };
-        holds.look(&mut snapshot, began.elapsed());
+        let Ok(mut snapshot) = read(&semaphore).await else { continue };
+        if is_crowded(&snapshot) {
+            ticks.reset_after(pace.period.max(CROWD_PERIOD));
+        } else {
+            holds.look(&mut snapshot, began.elapsed());
+        }
         if sender.send(snapshot).await.is_err() {
             return;
         }
     }
 }
 
-async fn read(semaphore: &Semaphore, most_rows: u32) -> Result<Snapshot, AdminError> {
-    if most_rows < u32::MAX {
-        let seen = semaphore.summary().await?;
-        if seen.holders_total.saturating_add(seen.waiting_total) > most_rows {
-            return Ok(seen);
-        }
-    }
-    semaphore.snapshot().await
+async fn read(semaphore: &Semaphore) -> Result<Snapshot, AdminError> {
+    let seen = semaphore.summary(1).await?;
+    if is_crowded(&seen) { Ok(seen) } else { semaphore.snapshot().await }
+}
+
+fn is_crowded(snapshot: &Snapshot) -> bool {
+    snapshot.holders_total.saturating_add(snapshot.waiting_total) > MOST_ROWS
 }
 
 /// Returns our place. This process has only one request that waits, so its process id finds it.

@@ -28,6 +28,9 @@ pub(super) fn unreachable(outage: &Outage) -> Failure {
 impl Entrance<'_> {
     /// Makes the failure of a request that does not wait, and could not get all its permits.
     pub(super) async fn busy(self, parts: &[NamePart]) -> Failure {
+        if !self.are_words_read() {
+            return self.conflict(String::new());
+        }
         let (mut blocked, mut all) = (Vec::new(), Vec::new());
         for part in parts {
             let snapshot = self.look(part).await;
@@ -101,6 +104,9 @@ impl Entrance<'_> {
     /// Makes the failure of a run that waited in vain, or that may not wait behind so many others.
     async fn turned_away(self, part: &NamePart, error: &AcquireError) -> Failure {
         let subject = self.of(part);
+        if !self.are_words_read() {
+            return self.conflict(String::new());
+        }
         let snapshot = self.look(part).await;
         if matches!(error, AcquireError::TimedOut) && snapshot.is_none() {
             return self.silent().about(subject);
@@ -150,13 +156,19 @@ impl Entrance<'_> {
         Failure::new(exit, words)
     }
 
+    /// Returns whether anybody reads why the request was refused. Otherwise the store is not asked.
+    fn are_words_read(self) -> bool {
+        let is_failure = self.entry.conflict_exit_code != 0;
+        !self.voice.is_quiet() && (is_failure || self.voice.is_explaining())
+    }
+
     fn of<'b>(&'b self, part: &'b NamePart) -> NamedStore<'b> {
         NamedStore { name: &part.name, ..self.subject }
     }
 
-    /// Asks for a snapshot, but only for a short time: a silent store is not worth another wait.
+    /// Asks for the totals and one holder, but only for a short time: a silent store is not worth another wait.
     async fn look(&self, part: &NamePart) -> Option<Snapshot> {
-        timeout(GLANCE, part.semaphore.snapshot()).await.ok()?.ok()
+        timeout(GLANCE, part.semaphore.summary(1)).await.ok()?.ok()
     }
 }
 

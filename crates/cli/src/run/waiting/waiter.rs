@@ -34,6 +34,9 @@ pub(super) struct ToldWaiter<'a> {
     /// kinds of the reasons.
     emitted: (u32, bool, Vec<&'static str>),
     silence_is_told: bool,
+    /// Our position, and how many wait, as last heard.
+    position: u32,
+    waiting: u32,
     /// When to print the next line, if lines are not drawn.
     next_line: Option<Instant>,
     /// The last line that was printed.
@@ -50,6 +53,8 @@ impl<'a> ToldWaiter<'a> {
             explained: (0, false, false),
             emitted: (0, false, Vec::new()),
             silence_is_told: false,
+            position: 0,
+            waiting: 0,
             next_line: None,
             printed: None,
         }
@@ -63,6 +68,7 @@ impl<'a> ToldWaiter<'a> {
         // news.
         self.explained = (0, false, false);
         self.emitted = (0, false, Vec::new());
+        (self.position, self.waiting) = (waiting, waiting);
         self.explain(&part.name, waiting, None, None);
         let voice = self.entrance.voice;
         let is_live = self.line.is_wanted() || voice.is_explaining() || self.events.are_wanted();
@@ -73,12 +79,16 @@ impl<'a> ToldWaiter<'a> {
     }
 
     pub(super) fn show(&mut self, snapshot: &Snapshot, place: u32) {
-        let Some(waits) = waits(snapshot, place) else {
-            if place == 0 {
-                self.print(|| line::words_of_crowd(snapshot));
+        if place == 0 {
+            self.waiting = snapshot.waiting_total;
+            let words = line::words_of_crowd(snapshot, self.position);
+            if self.line.is_wanted() && !self.silence_is_told {
+                self.line.draw(&words);
             }
-            return;
-        };
+            return self.print(|| words);
+        }
+        let Some(waits) = waits(snapshot, place) else { return };
+        (self.position, self.waiting) = (place, snapshot.waiting_total);
         // Reasons describe each holder and waiter, so each report is made only if it is wanted.
         if self.events.are_wanted() {
             self.emit(snapshot, place, &waits);
@@ -91,6 +101,19 @@ impl<'a> ToldWaiter<'a> {
             self.line.draw(&line::words(snapshot, place, &waits));
         }
         self.print(|| line::words(snapshot, place, &waits));
+    }
+
+    /// Reports the position that came with a renewal. In a crowd nothing else tells it.
+    pub(super) fn moved(&mut self, part: &NamePart, position: u32) {
+        if std::mem::replace(&mut self.position, position) == position {
+            return;
+        }
+        self.explain(&part.name, position, None, None);
+        if self.events.are_wanted() {
+            let (name, waiting) = (&part.name, self.waiting.max(position));
+            let (reasons, estimate) = (Vec::new(), None);
+            self.events.emit(&RunEvent::Position { name, position, waiting, reasons, estimate });
+        }
     }
 
     /// Prints a line that stays, if one is due.
@@ -119,7 +142,7 @@ impl<'a> ToldWaiter<'a> {
         }
         self.emitted = told;
         let (name, waiting) = (&snapshot.name, snapshot.waiting_total);
-        let estimate = EstimateJson::new(&waits.estimate);
+        let estimate = Some(EstimateJson::new(&waits.estimate));
         self.events.emit(&RunEvent::Position { name, position, waiting, reasons, estimate });
     }
 
