@@ -7,7 +7,7 @@
 
 local most, now, answers = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
 -- The most waiters that one call lists.
-local rows_left = 256
+local rows_left = 96
 if not now then
   local time = redis.call('time')
   now = time[1] * 1000000 + time[2]

@@ -59,29 +59,31 @@ local function add_rows(L)
     return after
   end
 
-  -- Appends the rows of holders, in no order, about as many as are asked for. The cursor goes on where the
-  -- last page ended. A row may come twice if the name changes between two pages.
+  -- Appends the rows of holders, in no order, about as many as are asked for, from a few hundred records. The
+  -- cursor goes on where the last page ended. A row may come twice if the name changes between two pages.
   function L.list_holders(rows, most, cursor)
+    local seen = 0
     repeat
       local found = redis.call('hscan', L.key, cursor, 'count', '8')
-      cursor = found[1]
+      cursor, seen = found[1], seen + #found[2] / 2
       for at = 1, #found[2], 2 do
         local field, value = found[2][at], found[2][at + 1]
-        if #field == 16 then
+        -- Most records of a crowd have only waiters. The byte says how many tickets hold.
+        if #field == 16 and string.byte(value, 61) ~= 0 then
           for _, row in ipairs(L.rows_of(L.read_record(field, value))) do
             if not row.is_elsewhere and not row.waits then rows[#rows + 1] = L.row_told(row) end
           end
         end
       end
-    until cursor == '0' or #rows >= most
+    until cursor == '0' or #rows >= most or seen >= 384
     return cursor
   end
 
   -- Gives the totals and a page of rows: first waiters, as many as are wanted, then holders. A page has
-  -- about 256 rows, so that reading a large name blocks nobody. Its cursor, which is '' at first, leads to
+  -- about 96 rows, so that reading a large name blocks nobody. Its cursor, which is '' at first, leads to
   -- the next page, or is 'end'.
   function L.page(cursor, waiters, holders)
-    local rows, kind, most = {}, string.sub(cursor, 1, 1), 256
+    local rows, kind, most = {}, string.sub(cursor, 1, 1), 96
     if kind ~= 'h' then
       cursor = L.list_waiters(rows, math.min(waiters, most), cursor)
       if #rows < math.min(waiters, most) or waiters <= most then kind, cursor = 'h', 'h0' end
@@ -89,7 +91,8 @@ local function add_rows(L)
     if kind == 'h' and #rows < most then
       cursor = holders > 0 and 'h' .. L.list_holders(rows, math.min(#rows + holders, most), string.sub(cursor, 2))
         or 'h0'
-      if cursor == 'h0' then cursor = 'end' end
+      -- Who asks for a few wants to name one, and does not search the crowd for it.
+      if cursor == 'h0' or holders <= 16 then cursor = 'end' end
     end
     return '\21' .. L.totals() .. text(cursor) .. pack('<I2', #rows) .. table.concat(rows)
   end
