@@ -53,7 +53,8 @@
 //! Events are logged with [`tracing`](https://docs.rs/tracing), under the target `seinpaal` and its
 //! modules. They never contain a payload, a value or a password. An event about a permit has the
 //! fields `name` and `ticket` (hexadecimal, as everywhere), and an event about an item has `queue`
-//! and `item`.
+//! and `item`. `queued`, `acquired` and `refused` are logged inside the span in which the request
+//! was made; other events come from the connection, and are in no span of the program.
 //!
 //! | level | what |
 //! |---|---|

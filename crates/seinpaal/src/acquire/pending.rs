@@ -59,7 +59,8 @@ impl PendingAcquire {
         let number = handle.next_request();
         let pending = Self { handle: Arc::clone(handle), number, answer, is_over: false };
         let asked = RequestFigure::new(&wanted.name);
-        (Box::new(AcquireRequest { number, wanted, callbacks, asked, reply }), pending)
+        let span = tracing::Span::current();
+        (Box::new(AcquireRequest { number, wanted, callbacks, asked, span, reply }), pending)
     }
 }
 

@@ -69,6 +69,8 @@ pub(crate) struct AcquireRequest {
     pub(crate) callbacks: WaitCallbacks,
     /// For metrics.
     pub(crate) asked: RequestFigure,
+    /// The caller's span. What becomes of the request is logged inside it.
+    pub(crate) span: tracing::Span,
     pub(crate) reply: oneshot::Sender<Result<Arc<GrantInHand>, AcquireError>>,
 }
 

@@ -161,8 +161,11 @@ impl Driver {
     /// Passes the session's events on.
     pub(super) fn tell(&mut self, now: Micros) {
         while let Some(event) = self.session.poll_event() {
-            let name = || ticket_of(&event).and_then(|ticket| self.waiting.name_of(ticket));
-            note(|| name().map_or("", Name::as_str), &event);
+            let ticket = ticket_of(&event);
+            let name = || ticket.and_then(|ticket| self.waiting.name_of(ticket));
+            let request = ticket.and_then(|ticket| self.waiting.requests.get(&ticket));
+            let log = || note(|| name().map_or("", Name::as_str), &event);
+            request.map_or_else(tracing::Span::none, |it| it.span.clone()).in_scope(log);
             self.pass_on(now, event);
         }
     }

@@ -33,6 +33,7 @@ pub(super) fn plain_request(name: &str, number: u64) -> (Box<AcquireRequest>, Pl
             wanted,
             callbacks: WaitCallbacks::default(),
             asked,
+            span: tracing::Span::none(),
             reply,
         }),
         answer,

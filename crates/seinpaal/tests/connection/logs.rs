@@ -2,17 +2,19 @@
 //! value.
 
 use std::{
+    cell::Cell,
     fmt::{Debug, Write},
-    sync::{Mutex, Once},
+    sync::{Mutex, Once, OnceLock},
     time::Duration,
 };
 
 use seinpaal::{Push, Seinpaal};
 use tracing::{
-    Event, Metadata, Subscriber,
+    Event, Instrument, Metadata, Subscriber,
     field::{Field, Visit},
     span,
 };
+use tracing_core::span::Current;
 
 use seinpaal_rig::RedisServer;
 
@@ -21,6 +23,10 @@ const SECRET: &str = "qzj-payload-of-ann";
 /// Every line that was logged in this process.
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static LISTENS: Once = Once::new();
+
+/// The span of the one test that has one, and how often this thread is inside it.
+static SPAN: OnceLock<&'static Metadata<'static>> = OnceLock::new();
+thread_local! { static INSIDE: Cell<u32> = const { Cell::new(0) }; }
 
 struct Listener;
 
@@ -37,8 +43,17 @@ impl Subscriber for Listener {
         true
     }
 
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+    /// Only one span is ever made: see `SPAN`.
+    fn new_span(&self, attributes: &span::Attributes<'_>) -> span::Id {
+        let _ = SPAN.set(attributes.metadata());
         span::Id::from_u64(1)
+    }
+
+    fn current_span(&self) -> Current {
+        match SPAN.get().filter(|_| INSIDE.get() > 0) {
+            Some(metadata) => Current::new(span::Id::from_u64(1), metadata),
+            None => Current::none(),
+        }
     }
 
     fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
@@ -48,13 +63,20 @@ impl Subscriber for Listener {
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
         let mut line = Line(format!("{} {}", metadata.level(), metadata.target()));
+        if INSIDE.get() > 0 {
+            line.0.push_str(" (inside)");
+        }
         event.record(&mut line);
         LINES.lock().expect("whole").push(line.0);
     }
 
-    fn enter(&self, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {
+        INSIDE.set(INSIDE.get() + 1);
+    }
 
-    fn exit(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {
+        INSIDE.set(INSIDE.get() - 1);
+    }
 }
 
 fn listen() {
@@ -153,4 +175,24 @@ async fn an_outage_is_a_warning_when_it_begins_and_one_when_it_ends() {
     let of_ours = began.iter().filter(|line| line.contains(address)).count();
     assert_eq!(of_ours, 1, "{began:?}");
     assert!(!lines_with("WARN seinpaal message=the store answers again").is_empty());
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_request_is_logged_inside_the_span_of_its_caller() {
+    listen();
+    let server = RedisServer::start();
+    let span = tracing::info_span!("request");
+    let urls = ["memory:spans".to_owned(), server.socket_url("")];
+    for (url, name) in urls.into_iter().zip(["logged in m", "logged in r"]) {
+        let semaphore = Seinpaal::connect(&url).await.expect("connected").semaphore(name);
+        let permit = semaphore.acquire().instrument(span.clone()).await.expect("granted");
+        let refused = semaphore.try_acquire().instrument(span.clone()).await;
+        assert!(refused.expect("asked").is_none());
+        for what in ["message=acquired", "message=refused"] {
+            let said = lines_with(&format!("name=\"{name}\""));
+            let is_it = |line: &&String| line.contains(what) && line.contains("(inside)");
+            assert_eq!(said.iter().filter(is_it).count(), 1, "{what}: {said:?}");
+        }
+        drop(permit);
+    }
 }
