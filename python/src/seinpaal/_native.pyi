@@ -2,7 +2,7 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Generic, TypeVar, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from seinpaal._connection import Seinpaal
 from seinpaal._permit import Permit as PythonPermit
@@ -47,6 +47,7 @@ class Permit:
     def downgrade(self) -> Call[Permit]: ...
     def detach(self) -> Call[str]: ...
 
+@disjoint_base
 class Block:
     def __new__(cls, connection: Seinpaal, permits: list[Permit]) -> Self: ...
     @property
@@ -72,6 +73,7 @@ class Block:
         /,
     ) -> Coroutine[Any, Any, None]: ...
 
+@disjoint_base
 class Blocks:
     def __new__(cls, *_args: Any, **_options: Any) -> Self: ...
     def __enter__(self) -> PythonPermit: ...

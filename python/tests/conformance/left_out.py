@@ -156,7 +156,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
             "a_worker_keeps_its_item_when_the_queue_is_paused",
         ]
     },
-    "payloads": {WIRE: ["the_answers_to_a_batch_hold_four_mebibytes_of_payload"]},
+    "payloads": {WIRE: ["the_answers_to_a_batch_hold_a_mebibyte_of_payload"]},
     "dead": {
         COMMAND: [
             "after_its_last_delivery_an_item_is_dead_with_the_reasons_in_their_order",
@@ -178,7 +178,7 @@ QUEUES: dict[str, dict[str, list[str]]] = {
             "a_listed_item_shows_what_it_was_and_how_its_payload_begins",
             "a_list_goes_on_where_its_page_ended_whatever_went_before",
             "a_long_list_comes_in_bounded_steps",
-            "a_page_reads_no_more_payload_than_four_mebibytes",
+            "a_page_reads_no_more_payload_than_a_mebibyte",
             "a_place_that_no_item_has_is_as_good_as_any",
         ]
     },
