@@ -10,7 +10,9 @@ use rusqlite::{Connection, OptionalExtension};
 use seinpaal_proto::time::{Micros, UNBOUNDED};
 
 use super::{small, tables, trouble};
-use seinpaal_store::{StoreError, boottime::now as since_boot, clock::Clock};
+use seinpaal_store::{
+    Certainty, StoreError, StoreErrorKind, boottime::now as since_boot, clock::Clock,
+};
 
 const MOST_GIVEN_OUT: &str = "SELECT coalesce(max(most), 0) FROM (
     SELECT max(max(fence, wall)) AS most FROM name UNION ALL SELECT max(max(last, wall)) FROM queue)";
@@ -33,10 +35,45 @@ impl StoreClock {
     }
 }
 
+/// Returns the id of this boot, and the time namespace of this process unless it is the first one,
+/// where nearly all processes are. Another one may have other clocks, and sees other times at which
+/// processes began.
 #[cfg(target_os = "linux")]
 pub(super) fn boot_id() -> Result<String, StoreError> {
+    const FIRST: &str = "time:[4026531834]";
     let path = Path::new("/proc/sys/kernel/random/boot_id");
-    Ok(std::fs::read_to_string(path).map_err(trouble::at(path))?.trim().to_owned())
+    let id = std::fs::read_to_string(path).map_err(trouble::at(path))?;
+    // Kernels before 5.6 know no time namespaces.
+    let namespace = std::fs::read_link("/proc/self/ns/time").ok();
+    Ok(match namespace.filter(|namespace| namespace != Path::new(FIRST)) {
+        Some(namespace) => format!("{} {}", id.trim(), namespace.display()),
+        None => id.trim().to_owned(),
+    })
+}
+
+/// Refuses a process of another time namespace than those that use the store in this boot. It could
+/// not tell who of them lives, and its clock would end their leases.
+pub(super) fn refuse_other_times(
+    db: &Connection,
+    dir: &Path,
+    boot: &str,
+) -> Result<(), StoreError> {
+    let known: rusqlite::Result<Option<String>> =
+        db.query_row("SELECT id FROM boot", [], |row| row.get(0)).optional();
+    let known = known.map_err(|error| trouble::sql(dir, Certainty::NotExecuted, error))?;
+    let id = |text: &str| text.split(' ').next().map(str::to_owned);
+    match known {
+        Some(known) if known != boot && id(&known) == id(boot) => Err(StoreError::new(
+            StoreErrorKind::Misconfigured,
+            Certainty::NotExecuted,
+            format!(
+                "cannot use {}: since this boot it is used from another time namespace, whose \
+                 clocks differ; run all its clients in one, choose another directory, or use a server",
+                dir.display()
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Asks a program of the system, because asking the kernel takes unsafe code.

@@ -83,6 +83,8 @@ impl FoundParts {
         boot: &str,
     ) -> Result<Self, StoreError> {
         let database = database::open(dir, &me.to_string(), busy_timeout)?;
+        let place = database.path.parent().unwrap_or(&database.path);
+        boot::refuse_other_times(&database.db, place, boot)?;
         let clock = boot::begin(&database.db, boot, clock)
             .map_err(|error| trouble::sql(&database.path, Certainty::NotExecuted, error))?;
         let presences = Presences::open(dir)?;

@@ -1,4 +1,4 @@
-//! Disks that are full or read-only.
+//! Disks that are full or read-only, and clocks that differ.
 
 use std::path::Path;
 
@@ -21,6 +21,18 @@ fn a_read_only_file_system_is_refused() {
     let path = dir.path().to_str().unwrap();
     let said = behind(&format!("mount -t tmpfs -o ro tmpfs {path}"), dir.path()).line();
     assert!(said.starts_with("Forbidden ") && said.contains("read-only"), "{said}");
+}
+
+#[test]
+fn a_process_of_another_time_namespace_is_refused_and_ends_no_lease() {
+    let dir = directory(0o700);
+    let mut client = Client::spawn(command(dir.path(), &[]));
+    assert_eq!(client.line(), "open");
+    assert_eq!(client.order("acquire n 1 1"), "granted");
+    let other = unshare(&["--time", "--boottime", "86400"]);
+    let said = Client::spawn(command(dir.path(), &other)).line();
+    assert!(said.starts_with("Misconfigured ") && said.contains("time namespace"), "{said}");
+    assert_eq!(client.order("acquire n 1 2"), "queued");
 }
 
 #[test]
