@@ -10,7 +10,7 @@ use seinpaal::{
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 /// How often to look. A look costs the store nothing.
-const PERIOD: Duration = Duration::from_millis(100);
+const PERIOD: Duration = Duration::from_secs(1);
 /// How long a store may be silent before it is shown.
 const NOTICE: Duration = Duration::from_secs(2);
 /// How long a store may be silent before a line about it is printed. On a busy machine a store may
