@@ -230,10 +230,6 @@ impl<'a> Reader<'a> {
             _ => return None,
         };
         let (limit, held, waiting) = (self.count()?, self.count()?, self.count()?);
-        if self.byte()? == 1 {
-            self.ticket()?;
-            self.text()?;
-        }
         Some(Reply::Busy { ticket, why, limit, held, waiting })
     }
 

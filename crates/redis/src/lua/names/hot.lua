@@ -294,7 +294,7 @@ for name = 1, names do
           waiter_ttl, about_at = read('<I4BBBI4I4ddddbd', argument, at)
         if permits < 1 or permits > 1000000000 or not (ttl >= 100000 and ttl <= 86400000000 and margin >= 0
             and waiter_ttl >= 100000 and waiter_ttl <= 86400000000)
-            or to - about_at > 4096 and wants % 2 == 0 then
+            or to - about_at > 4096 and wants == 0 then
           refusal = 'SEINPAALARGUMENT an acquire'
         elseif now > not_after then
           reply = '\7'
@@ -332,7 +332,7 @@ for name = 1, names do
             if permits > in_force - held or stands then
               slot = nil
               if most < 0 or waiting >= most then
-                reply = pack('<BBI4I4I4B', 3, most < 0 and 1 or 2, in_force, held, waiting, 0)
+                reply = pack('<BBI4I4I4', 3, most < 0 and 1 or 2, in_force, held, waiting)
               end
             elseif held == top then
               top = top + permits

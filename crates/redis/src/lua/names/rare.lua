@@ -155,7 +155,7 @@ local function add_rare(L, part)
         want.not_after, want.most, want.priority, want.waiter_ttl, after =
         struct.unpack('<c16I4BBBI4I4ddddbd', argument, at)
       want.id, want.series, want.slots = id, string.sub(id, 1, 12), ''
-      if want.wants % 2 == 1 then
+      if want.wants == 1 then
         local size
         size, after = struct.unpack('<I2', argument, after)
         want.slots, after = string.sub(argument, after, after + size - 1), after + size
@@ -254,22 +254,8 @@ local function add_rare(L, part)
       return L.standing_of(want.series, want.number)
     end
 
-    -- Gives the first holder that the order lists, for a refusal: its ticket and what it says of itself.
-    function L.first_holder()
-      for _, member in ipairs(redis.call('zrangebylex', L.order, '[e', '(f', 'limit', '0', '4')) do
-        local record = L.record_of(string.sub(member, 10))
-        for _, row in ipairs(record and L.rows_of(record) or {}) do
-          if not row.waits and not row.is_elsewhere then
-            return L.ticket_of(row) .. struct.pack('<I2', #row.about) .. row.about
-          end
-        end
-      end
-    end
-
-    function L.busy(want, why, in_force)
-      local holder = want.wants >= 2 and L.held > 0 and L.first_holder() or nil
-      return struct.pack('<BBI4I4I4B', 3, why, in_force, L.held, L.waiting, holder and 1 or 0)
-        .. (holder or '')
+    function L.busy(why, in_force)
+      return struct.pack('<BBI4I4I4', 3, why, in_force, L.held, L.waiting)
     end
 
     -- Takes permits, joins the line, or refuses. hot.lua has compared the terms.
@@ -307,9 +293,9 @@ local function add_rare(L, part)
         return L.grant_at_once(want, slots)
       end
       if want.most < 0 then
-        return L.busy(want, L.is_paused and 3 or not L.admits() and 4 or 1, in_force)
+        return L.busy(L.is_paused and 3 or not L.admits() and 4 or 1, in_force)
       end
-      if L.waiting >= want.most then return L.busy(want, 2, in_force) end
+      if L.waiting >= want.most then return L.busy(2, in_force) end
       L.store_terms(want, is_new, in_force)
       return L.enqueue(want, wanted)
     end
