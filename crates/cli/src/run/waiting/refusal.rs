@@ -104,11 +104,13 @@ impl Entrance<'_> {
     /// Makes the failure of a run that waited in vain, or that may not wait behind so many others.
     async fn turned_away(self, part: &NamePart, error: &AcquireError) -> Failure {
         let subject = self.of(part);
-        if !self.are_words_read() {
+        // Whether the store is silent decides about the status, also of a run that prints nothing.
+        let is_timed_out = matches!(error, AcquireError::TimedOut);
+        if !is_timed_out && !self.are_words_read() {
             return self.conflict(String::new());
         }
         let snapshot = self.look(part).await;
-        if matches!(error, AcquireError::TimedOut) && snapshot.is_none() {
+        if is_timed_out && snapshot.is_none() {
             return self.silent().about(subject);
         }
         let (why, remedy) = match error {
@@ -166,7 +168,8 @@ impl Entrance<'_> {
         NamedStore { name: &part.name, ..self.subject }
     }
 
-    /// Asks for the totals and one holder, but only for a short time: a silent store is not worth another wait.
+    /// Asks for the totals and one holder, but only for a short time: a silent store is not worth
+    /// another wait.
     async fn look(&self, part: &NamePart) -> Option<Snapshot> {
         timeout(GLANCE, part.semaphore.summary(1)).await.ok()?.ok()
     }

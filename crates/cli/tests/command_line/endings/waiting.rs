@@ -86,9 +86,11 @@ fn a_store_that_falls_silent_ends_the_wait_as_unreachable() {
     let world = World::redis();
     let (held, cmd) = Held::hold(&world, &["a"]);
     let mut waiter = watched(&world, "-w 3s", HOLD);
-    world.until_waiting("a", 1);
+    let mut quiet = Held::start(world.command(&["-q", "run", "a", "-w", "3s", "true"]));
+    world.until_waiting("a", 2);
     world.redis.as_ref().unwrap().pause();
     let ended = end(&world, &mut waiter);
+    assert_eq!(quiet.end().code, 69, "what is printed decides nothing");
     world.redis.as_ref().unwrap().resume();
     assert_eq!(ended.done.code, 69, "{:?}", ended.done);
     let last = ended.done.err.lines().last().unwrap();
