@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use seinpaal::{AdminError, HoldTimes, Semaphore, Snapshot};
+use seinpaal::{HoldTimes, Semaphore, Snapshot};
 use tokio::{
     sync::mpsc,
     task::JoinHandle,
@@ -16,8 +16,8 @@ pub(super) struct Pace {
     pub(super) period: Duration,
 }
 
-/// If more hold or wait, totals and one holder are read. Otherwise the looks of a crowd would cost
-/// the store more than its grants.
+/// At most so many holders and waiters are read. Otherwise the looks of a crowd would cost the
+/// store more than its grants.
 const MOST_ROWS: u32 = 16;
 /// How often to look at a crowd at most. The positions come with renewals.
 const CROWD_PERIOD: Duration = Duration::from_secs(10);
@@ -84,7 +84,7 @@ async fn look(semaphore: Semaphore, pace: Pace, sender: mpsc::Sender<Snapshot>) 
     loop {
         ticks.tick().await;
         // The request itself deals with a store that does not answer.
-        let Ok(mut snapshot) = read(&semaphore).await else { continue };
+        let Ok(mut snapshot) = semaphore.summary(MOST_ROWS).await else { continue };
         if is_crowded(&snapshot) {
             ticks.reset_after(pace.period.max(CROWD_PERIOD));
         } else {
@@ -96,11 +96,7 @@ async fn look(semaphore: Semaphore, pace: Pace, sender: mpsc::Sender<Snapshot>) 
     }
 }
 
-async fn read(semaphore: &Semaphore) -> Result<Snapshot, AdminError> {
-    let seen = semaphore.summary(1).await?;
-    if is_crowded(&seen) { Ok(seen) } else { semaphore.snapshot().await }
-}
-
+/// Returns whether the snapshot may lack rows.
 fn is_crowded(snapshot: &Snapshot) -> bool {
     snapshot.holders_total.saturating_add(snapshot.waiting_total) > MOST_ROWS
 }
