@@ -2,10 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use seinpaal::{
-    ConnectError, Seinpaal,
-    store::{StoreErrorKind, url::StoreUrl},
-};
+use seinpaal::{ConnectError, Seinpaal, StoreErrorKind, store::url::StoreUrl};
 use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
@@ -28,8 +25,8 @@ pub(crate) fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> R
     runtime.map_err(|error| Failure::internal(format!("cannot start: {error}")))?.block_on(work)
 }
 
-/// How long a command that waits for permits or jobs tries to reach the store, unless the store's URL
-/// says so (`connect-timeout`).
+/// How long a command that waits for permits or jobs tries to reach the store, unless the store's
+/// URL says so (`connect-timeout`).
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long one that does not wait tries.
 const HASTE: Duration = Duration::from_secs(3);
@@ -63,8 +60,11 @@ async fn persist<T>(
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
-        let passes = matches!(&error, ConnectError::Store(error) if error.kind() == StoreErrorKind::Unreachable);
-        if !passes || began.elapsed() + pause >= patience {
+        let may_pass = match &error {
+            ConnectError::Store(error) => error.kind() == StoreErrorKind::Unreachable,
+            _ => false,
+        };
+        if !may_pass || began.elapsed() + pause >= patience {
             return Err(error);
         }
         if began.elapsed() >= WORTH_A_LINE && !std::mem::replace(&mut is_told, true) {

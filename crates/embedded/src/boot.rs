@@ -61,17 +61,19 @@ pub(super) fn refuse_other_times(
     let known: rusqlite::Result<Option<String>> =
         db.query_row("SELECT id FROM boot", [], |row| row.get(0)).optional();
     let known = known.map_err(|error| trouble::sql(dir, Certainty::NotExecuted, error))?;
-    let id = |text: &str| text.split(' ').next().map(str::to_owned);
+    // The id of the boot comes first.
     match known {
-        Some(known) if known != boot && id(&known) == id(boot) => Err(StoreError::new(
-            StoreErrorKind::Misconfigured,
-            Certainty::NotExecuted,
-            format!(
-                "cannot use {}: since this boot it is used from another time namespace, whose \
+        Some(known) if known != boot && known.split(' ').next() == boot.split(' ').next() => {
+            Err(StoreError::new(
+                StoreErrorKind::Misconfigured,
+                Certainty::NotExecuted,
+                format!(
+                    "cannot use {}: since this boot it is used from another time namespace, whose \
                  clocks differ; run all its clients in one, choose another directory, or use a server",
-                dir.display()
-            ),
-        )),
+                    dir.display()
+                ),
+            ))
+        }
         _ => Ok(()),
     }
 }

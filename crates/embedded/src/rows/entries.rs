@@ -116,9 +116,8 @@ impl Rows<'_> {
 
     pub(super) fn position_of(&self, waiter: &Entry) -> Result<u32> {
         let Standing::Waiting { rank, .. } = waiter.standing else { return Ok(0) };
-        let sql =
-            "SELECT count(*) + 1 FROM entry WHERE name = ?1 AND rank IS NOT NULL AND parked = 0
-                   AND (rank < ?2 OR rank = ?2 AND ticket < ?3)";
+        let sql = "SELECT count(*) + 1 FROM entry
+                   WHERE name = ?1 AND parked = 0 AND (rank, ticket) < (?2, ?3)";
         let before = (self.id(), rank, waiter.ticket.0.to_be_bytes());
         self.db.prepare_cached(sql)?.query_row(before, |row| row.get(0))
     }

@@ -44,21 +44,20 @@ const LOOKS_PER_LINE: u32 = 10;
 /// Prints a line when a queue that is to be emptied is paused, and again every ten minutes. Never
 /// ends.
 pub(super) async fn watch_pause<T>(queue: &Queue, subject: NamedStore<'_>, voice: Voice) -> T {
-    let (mut looks, mut every) = (interval(LOOK_EVERY), 0..LOOKS_PER_LINE);
+    let (mut ticks, mut looks) = (interval(LOOK_EVERY), 0);
     loop {
-        looks.tick().await;
+        ticks.tick().await;
         // The worker deals with a store that does not answer.
         let Ok(seen) = queue.snapshot().await else { continue };
         let Some(reason) = seen.paused else {
-            every = 0..LOOKS_PER_LINE;
+            looks = 0;
             continue;
         };
-        if every.next() == Some(0) {
+        if looks % LOOKS_PER_LINE == 0 {
             let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
             let words = format!("paused{reason}; waiting until `seinpaal queue resume`");
             voice.say(subject.line(&words));
-        } else if every.is_empty() {
-            every = 0..LOOKS_PER_LINE;
         }
+        looks += 1;
     }
 }
